@@ -1,0 +1,47 @@
+"""Names of side outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from penstock.vocabulary.type_info import TypeInformation
+
+__all__ = ["OutputTag", "Outputs"]
+
+X = TypeVar("X")
+OUT = TypeVar("OUT")
+
+
+class OutputTag(Generic[X]):
+    """Names a side output; two tags with the same id are the same side output."""
+
+    __slots__ = ("tag_id", "type_info")
+
+    def __init__(self, tag_id: str, type_info: TypeInformation | None = None) -> None:
+        """Makes a tag with a non-empty id and, optionally, the type of the records it carries."""
+        if not isinstance(tag_id, str):
+            msg = f"The id of an OutputTag must be a str, not {type(tag_id).__name__}: write OutputTag('late', ...)."
+            raise TypeError(msg)
+        if not tag_id:
+            msg = "The id of an OutputTag must not be empty: give the side output a name."
+            raise ValueError(msg)
+        self.tag_id = tag_id
+        self.type_info = type_info
+
+    def __eq__(self, other: object) -> bool:
+        """Is true for another tag with the same id."""
+        return isinstance(other, OutputTag) and other.tag_id == self.tag_id
+
+    def __hash__(self) -> int:
+        """Hashes by id."""
+        return hash(self.tag_id)
+
+    def __repr__(self) -> str:
+        """Shows the id."""
+        return f"OutputTag({self.tag_id!r})"
+
+
+# What a process function yields: records for the main output, (tag, record) pairs for side outputs.
+Outputs: TypeAlias = Iterable[OUT | tuple[OutputTag[Any], Any]] | None
