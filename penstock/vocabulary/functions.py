@@ -10,6 +10,8 @@ import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from penstock.errors import ProgramError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -52,7 +54,7 @@ class Collector(Protocol[OUT_contra]):
         """Emits one record."""
 
 
-class Function(ABC):
+class Function(ABC):  # noqa: B024 - abstract by purpose: each kind of function adds its own element method
     """Is the root of all user functions and gives them their life cycle."""
 
     # A class attribute, because user classes seldom call super().__init__().
@@ -75,7 +77,7 @@ class Function(ABC):
                 f"The runtime context has not been initialized. {type(self).__name__} asked for it before it was "
                 "opened, for example in its constructor or in a class attribute; use it in open() or later."
             )
-            raise RuntimeError(msg)
+            raise ProgramError(msg)
         return self._runtime_context
 
     def __getstate__(self) -> dict[str, Any]:

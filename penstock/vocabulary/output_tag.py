@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
+from penstock.errors import ProgramError
+
 if TYPE_CHECKING:
     from penstock.vocabulary.type_info import TypeInformation
 
@@ -26,7 +28,7 @@ class OutputTag(Generic[X]):
             raise TypeError(msg)
         if not tag_id:
             msg = "The id of an OutputTag must not be empty: give the side output a name."
-            raise ValueError(msg)
+            raise ProgramError(msg)
         self.tag_id = tag_id
         self.type_info = type_info
 
