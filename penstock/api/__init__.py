@@ -1,0 +1,1 @@
+"""The fluent API: the execution environment and the streams it hands out."""

@@ -1,0 +1,1 @@
+"""Running a job on Spark: the only package that imports pyspark."""

@@ -1,0 +1,1 @@
+"""The job graph: frozen nodes and specs, the plan of chains and stages, and its explanation."""

@@ -1,0 +1,1 @@
+"""Running jobs in one process with a manual clock, for tests."""
