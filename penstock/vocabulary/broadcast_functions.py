@@ -10,11 +10,10 @@ from penstock.vocabulary.functions import Function
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.vocabulary.state import BroadcastState, ReadOnlyBroadcastState
-    from penstock.vocabulary.state_descriptors import MapStateDescriptor, StateDescriptor
-
     from penstock.vocabulary.output_tag import Outputs, OutputTag
     from penstock.vocabulary.runtime_mode import TimeDomain
+    from penstock.vocabulary.state import BroadcastState, ReadOnlyBroadcastState
+    from penstock.vocabulary.state_descriptors import MapStateDescriptor, StateDescriptor
     from penstock.vocabulary.timer_service import TimerService
 
 __all__ = ["BaseBroadcastProcessFunction", "BroadcastProcessFunction", "KeyedBroadcastProcessFunction"]

@@ -224,10 +224,12 @@ class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
 
 
 class FunctionWrapper(Function):
-    """Carries a plain callable or a function object where a function object is needed."""
+    """Carries a callable where a function object is needed; a life cycle that the callable has is passed on."""
 
     def __init__(self, func: Any) -> None:
-        """Wraps ``func``, whose life cycle is passed on if it has one."""
+        if not callable(func):
+            msg = f"{type(self).__name__} needs something that can be called, not {func!r}."
+            raise TypeError(msg)
         self._func = func
 
     def set_runtime_context(self, runtime_context: RuntimeContext) -> None:

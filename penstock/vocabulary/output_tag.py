@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from penstock.errors import ProgramError
+from penstock.vocabulary.argument_checks import require_instance
 
 if TYPE_CHECKING:
     from penstock.vocabulary.type_info import TypeInformation
@@ -23,9 +24,7 @@ class OutputTag(Generic[X]):
 
     def __init__(self, tag_id: str, type_info: TypeInformation | None = None) -> None:
         """Makes a tag with a non-empty id and, optionally, the type of the records it carries."""
-        if not isinstance(tag_id, str):
-            msg = f"The id of an OutputTag must be a str, not {type(tag_id).__name__}: write OutputTag('late', ...)."
-            raise TypeError(msg)
+        require_instance(tag_id, str, "The id of an OutputTag must be a str, for example OutputTag('late').")
         if not tag_id:
             msg = "The id of an OutputTag must not be empty: give the side output a name."
             raise ProgramError(msg)
