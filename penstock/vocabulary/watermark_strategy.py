@@ -126,10 +126,12 @@ class WatermarkStrategy(ABC):
     @property
     def timestamp_assigner(self) -> TimestampAssigner | None:
         """The assigner set or made by this strategy; None leaves records the timestamps they have."""
-        if self._timestamp_assigner is None and self._made_timestamp_assigner is None:
+        if self._timestamp_assigner is not None:
+            return self._timestamp_assigner
+        if self._made_timestamp_assigner is None:
             # Kept, so that an assigner with a memory is one object however often it is read.
             self._made_timestamp_assigner = self.create_timestamp_assigner(None)
-        return self._timestamp_assigner or self._made_timestamp_assigner
+        return self._made_timestamp_assigner
 
     def create_generator(self) -> WatermarkGenerator[Any]:
         """Returns a new generator, for one split or subtask."""
