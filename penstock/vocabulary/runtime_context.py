@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from penstock.vocabulary.execution_config import ExecutionConfig
+    from penstock.vocabulary.metrics import MetricGroup
     from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
     from penstock.vocabulary.state_descriptors import (
         AggregatingStateDescriptor,
@@ -83,9 +85,9 @@ class RuntimeContext(KeyedStateStore):
         """Returns a global job parameter, or ``default_value`` if it is not set."""
 
     @abstractmethod
-    def get_metrics_group(self) -> Any:
+    def get_metrics_group(self) -> MetricGroup:
         """Returns the metric group of the step, where counters, gauges, meters and distributions are registered."""
 
     @abstractmethod
-    def get_execution_config(self) -> Any:
+    def get_execution_config(self) -> ExecutionConfig:
         """Returns the execution config of the job."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.composite_type_info import ListTypeInfo, MapTypeInfo
 from penstock.vocabulary.functions import AggregateFunction, ReduceFunction, ReduceFunctionWrapper
 from penstock.vocabulary.state_ttl import StateTtlConfig
 
@@ -85,7 +86,7 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
 
     def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
         """Describes a list by the type of its elements."""
-        super().__init__(name, elem_type_info)
+        super().__init__(name, None if elem_type_info is None else ListTypeInfo(elem_type_info))
         self.elem_type_info = elem_type_info
 
 
@@ -96,7 +97,8 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
         self, name: str, key_type_info: TypeInformation | None = None, value_type_info: TypeInformation | None = None
     ) -> None:
         """Describes a map by the types of its keys and values."""
-        super().__init__(name)
+        type_info = MapTypeInfo(key_type_info, value_type_info) if key_type_info and value_type_info else None
+        super().__init__(name, type_info)
         self.key_type_info = key_type_info
         self.value_type_info = value_type_info
 
