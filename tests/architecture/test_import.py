@@ -1,0 +1,35 @@
+"""Importing the package is quick and starts nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.architecture.source_tree import ROOT
+
+HEAVY = ("py4j", "pyarrow", "pyspark", "pandas", "numpy")
+LIMIT_SECONDS = 0.150
+ATTEMPTS = 7  # the fastest counts: the others were disturbed
+
+PROGRAM = """
+import sys, time
+started = time.perf_counter()
+{statement}
+print(time.perf_counter() - started, *sorted({heavy!r} & {{name.partition(".")[0] for name in sys.modules}}))
+"""
+
+
+@pytest.mark.parametrize("statement", ["import penstock", "from penstock import *", "import penstock.datastream"])
+def test_import_is_light(statement: str) -> None:
+    runs = [_run(statement) for _ in range(ATTEMPTS)]
+    assert {name for _, loaded in runs for name in loaded} == set()
+    assert min(seconds for seconds, _ in runs) < LIMIT_SECONDS
+
+
+def _run(statement: str) -> tuple[float, list[str]]:
+    program = PROGRAM.format(statement=statement, heavy=set(HEAVY))
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    seconds, *loaded = done.stdout.split()
+    return float(seconds), loaded

@@ -1,0 +1,17 @@
+"""Marks tests by the directory they are in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+_TESTS = Path(__file__).parent
+_MARKERS = {"spark": ("spark",), "chaos": ("spark", "chaos")}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        directory = item.path.relative_to(_TESTS).parts[0] if item.path.is_relative_to(_TESTS) else ""
+        for marker in _MARKERS.get(directory, ()):
+            item.add_marker(marker)
