@@ -104,13 +104,16 @@ def missing() -> list[Listed]:
 
 def parameter_complaint(listed: Listed) -> str | None:
     """Say how a method's parameters differ from PyFlink's so that a call made for PyFlink would not do here."""
-    function = listed.find()
-    owner = Listed("class", listed.module, listed.path.rpartition(".")[0]).find()
-    ours = list(inspect.signature(function).parameters.values())
-    if inspect.isfunction(inspect.getattr_static(owner, listed.path.rpartition(".")[2])) or _is_slot(function):
-        if listed.kind != "method":
-            return f"is a {listed.kind} in PyFlink"
-        ours = ours[1:]
+    owner_path, _, name = listed.path.rpartition(".")
+    owner = Listed("class", listed.module, owner_path).find()
+    if name == "__init__":
+        ours = list(inspect.signature(owner).parameters.values())
+    else:
+        ours = list(inspect.signature(listed.find()).parameters.values())
+        if inspect.isfunction(inspect.getattr_static(owner, name)):
+            if listed.kind != "method":
+                return f"is a {listed.kind} in PyFlink"
+            ours = ours[1:]
     wanted = _parameters(listed.parameters)
     for position, theirs in enumerate(wanted):
         mine = ours[position] if position < len(ours) else None
@@ -125,10 +128,6 @@ def parameter_complaint(listed: Listed) -> str | None:
 
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-
-
-def _is_slot(function: Any) -> bool:
-    return inspect.isroutine(function) and not inspect.isfunction(function) and not inspect.ismethod(function)
 
 
 def _text(parameters: list[inspect.Parameter]) -> str:
