@@ -1,0 +1,225 @@
+"""How a subtask holds its keyed state while it runs."""
+
+from __future__ import annotations
+
+from abc import ABC
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from penstock.vocabulary.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.vocabulary.configuration import Configuration
+
+__all__ = [
+    "CustomStateBackend",
+    "EmbeddedRocksDBStateBackend",
+    "FsStateBackend",
+    "HashMapStateBackend",
+    "MemoryStateBackend",
+    "PredefinedOptions",
+    "RocksDBStateBackend",
+    "StateBackend",
+]
+
+_TYPE_KEYS = ("state.backend.type", "state.backend")
+_INCREMENTAL_KEYS = ("execution.checkpointing.incremental", "state.backend.incremental")
+
+
+class StateBackend(ABC):  # noqa: B024 - a kind of backend is its data; who runs it is the runtime's business
+    """A description of how keyed state is held; equal to another with the same data."""
+
+    def get_checkpoint_storage(self) -> CheckpointStorage | None:
+        """Returns the storage that this backend brings along, which only Flink's older backends do."""
+        return None
+
+    @staticmethod
+    def from_configuration(configuration: Configuration) -> StateBackend | None:
+        """Returns the backend that `state.backend.type` asks for, or None if it is not set."""
+        key = configuration.first_key(*_TYPE_KEYS)
+        if key is None:
+            return None
+        name = configuration.get_string(key, None)
+        if name in {"hashmap", "jobmanager", "filesystem"}:
+            return HashMapStateBackend()
+        if name == "rocksdb":
+            incremental = configuration.first_key(*_INCREMENTAL_KEYS)
+            backend = EmbeddedRocksDBStateBackend(
+                None if incremental is None else configuration.get_boolean(incremental, False)  # noqa: FBT003
+            )
+            directories = configuration.get_string("state.backend.rocksdb.localdir", None)
+            if directories:
+                backend.set_db_storage_paths(*directories.replace(",", ";").split(";"))
+            threads = configuration.get_integer(
+                "state.backend.rocksdb.checkpoint.transfer.thread.num", backend.get_number_of_transfer_threads()
+            )
+            backend.set_number_of_transfer_threads(threads)
+            return backend
+        msg = f"{key} is {name!r}; write hashmap or rocksdb."
+        raise ValueError(msg)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self)))
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name.lstrip('_')}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({fields})"
+
+
+class HashMapStateBackend(StateBackend):
+    """State is Python objects in the memory of the worker: the fastest, and limited by memory."""
+
+
+class MemoryStateBackend(HashMapStateBackend):
+    """State in the worker's memory, checkpoints in the driver's memory: for tests and small state."""
+
+    DEFAULT_MAX_STATE_SIZE: ClassVar[int] = JobManagerCheckpointStorage.DEFAULT_MAX_STATE_SIZE
+
+    def __init__(
+        self,
+        checkpoint_path: str | None = None,
+        savepoint_path: str | None = None,
+        max_state_size: int | None = None,
+    ) -> None:
+        """Creates the description of this backend with its storage."""
+        self._storage = JobManagerCheckpointStorage(checkpoint_path, max_state_size, savepoint_path=savepoint_path)
+
+    def get_checkpoint_storage(self) -> JobManagerCheckpointStorage:
+        """Returns the storage in the driver's memory."""
+        return self._storage
+
+    def get_max_state_size(self) -> int:
+        """Returns how many bytes one state may have."""
+        return self._storage.get_max_state_size()
+
+
+class FsStateBackend(HashMapStateBackend):
+    """State in the worker's memory, checkpoints as files below a directory."""
+
+    def __init__(
+        self,
+        checkpoint_directory_uri: str,
+        default_savepoint_directory_uri: str | None = None,
+        file_state_size_threshold: int | None = None,
+        write_buffer_size: int | None = None,
+    ) -> None:
+        """Creates the description of this backend with its storage."""
+        self._storage = FileSystemCheckpointStorage(
+            checkpoint_directory_uri,
+            file_state_size_threshold,
+            -1 if write_buffer_size is None else write_buffer_size,
+            savepoint_path=default_savepoint_directory_uri,
+        )
+
+    def get_checkpoint_storage(self) -> FileSystemCheckpointStorage:
+        """Returns the storage below the directory."""
+        return self._storage
+
+    def get_checkpoint_path(self) -> str:
+        """Returns the directory of checkpoints."""
+        return self._storage.get_checkpoint_path()
+
+
+class PredefinedOptions(Enum):
+    """Sets of RocksDB settings for kinds of disks."""
+
+    DEFAULT = 0
+    """RocksDB's own settings."""
+    SPINNING_DISK_OPTIMIZED = 1
+    """For disks that turn."""
+    SPINNING_DISK_OPTIMIZED_HIGH_MEM = 2
+    """For disks that turn, with more memory for caches and write buffers."""
+    FLASH_SSD_OPTIMIZED = 3
+    """For flash disks."""
+
+
+class EmbeddedRocksDBStateBackend(StateBackend):
+    """State is bytes in a RocksDB on the worker's disk; only this backend has incremental checkpoints."""
+
+    def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:  # noqa: FBT001 - PyFlink's
+        """Creates the description; None leaves incremental checkpoints to the configuration (off)."""
+        self._incremental = bool(enable_incremental_checkpointing)
+        self._db_storage_paths: list[str] | None = None
+        self._transfer_threads = 4
+        self._predefined_options = PredefinedOptions.DEFAULT
+        self._options: str | None = None
+
+    def is_incremental_checkpoints_enabled(self) -> bool:
+        """Tells whether a checkpoint stores only what changed since the one before."""
+        return self._incremental
+
+    def set_db_storage_paths(self, *paths: str) -> None:
+        """Sets the local directories in which databases are kept; none leaves the choice to the worker."""
+        if any(path.startswith(("hdfs:", "s3:", "s3a:")) for path in paths):
+            msg = f"RocksDB works in local directories only, not in {', '.join(paths)}."
+            raise ValueError(msg)
+        self._db_storage_paths = [path.removeprefix("file://") for path in paths] or None
+
+    def get_db_storage_paths(self) -> list[str] | None:
+        """Returns the local directories in which databases are kept, or None if it is left to the worker."""
+        return None if self._db_storage_paths is None else list(self._db_storage_paths)
+
+    def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        """Sets how many threads copy files to and from the checkpoint storage."""
+        if number_of_transfering_threads < 1:
+            msg = f"The number of transfer threads is {number_of_transfering_threads}; it must be 1 or more."
+            raise ValueError(msg)
+        self._transfer_threads = number_of_transfering_threads
+
+    def get_number_of_transfer_threads(self) -> int:
+        """Returns how many threads copy files to and from the checkpoint storage."""
+        return self._transfer_threads
+
+    def set_predefined_options(self, options: PredefinedOptions) -> None:
+        """Chooses a set of RocksDB settings."""
+        self._predefined_options = options
+
+    def get_predefined_options(self) -> PredefinedOptions:
+        """Returns the chosen set of RocksDB settings."""
+        return self._predefined_options
+
+    def set_options(self, options_factory_class_name: str) -> None:
+        """Stores the name of a Java class that sets up RocksDB; it has no effect on a Python runtime."""
+        self._options = options_factory_class_name
+
+    def get_options(self) -> str | None:
+        """Returns the stored name."""
+        return self._options
+
+
+class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
+    """State in RocksDB, checkpoints as files below a directory."""
+
+    def __init__(
+        self,
+        checkpoint_data_uri: str,
+        enable_incremental_checkpointing: bool | None = None,  # noqa: FBT001 - PyFlink's signature
+    ) -> None:
+        """Creates the description of this backend with its storage."""
+        super().__init__(enable_incremental_checkpointing)
+        self._storage = FileSystemCheckpointStorage(checkpoint_data_uri)
+
+    def get_checkpoint_storage(self) -> FileSystemCheckpointStorage:
+        """Returns the storage below the directory."""
+        return self._storage
+
+
+class CustomStateBackend(StateBackend):
+    """A backend that the program brings itself."""
+
+    def __init__(self, factory: Callable[..., Any]) -> None:
+        """Creates the description; `factory` is called in each subtask and must be picklable."""
+        self._factory = factory
+
+    def get_factory(self) -> Callable[..., Any]:
+        """Returns the function that makes the backend."""
+        return self._factory
