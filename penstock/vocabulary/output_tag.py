@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.argument_checks import require_instance
@@ -21,6 +21,14 @@ class OutputTag(Generic[X]):
     """Names a side output; two tags with the same id are the same side output."""
 
     __slots__ = ("tag_id", "type_info")
+
+    is_used: ClassVar[bool] = False
+    """Whether this process has ever held a tag: where it has not, no result needs to be looked at for one."""
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Remembers that there are tags; unpickling comes through here as well."""
+        OutputTag.is_used = True
+        return super().__new__(cls)
 
     def __init__(self, tag_id: str, type_info: TypeInformation | None = None) -> None:
         """Makes a tag with a non-empty id and, optionally, the type of the records it carries."""

@@ -1,0 +1,115 @@
+"""The exceptions of Penstock, all of them.
+
+::
+
+    PenstockError
+    ├── ProgramError                the program is wrong; raised where it is written or at execute(), before Spark starts
+    │   ├── MissingTimestampError   event time is used, but a record has no timestamp
+    │   └── StateAccessError        keyed state or a timer is used where there is no key
+    ├── UserFunctionError           a function of the program raised; its own exception is the cause
+    ├── SerializationError          a value or a function cannot be pickled
+    ├── ClusterError                Spark, Java or the cluster is not what the job needs
+    │   └── NotEnoughSlotsError     fewer task slots than subtasks that must run at the same time
+    ├── JobFailedError              the job ended in failure; says which step and why
+    │   └── WorkerLostError         a worker or an executor died under the job
+    └── JobCancelledError           the result of a cancelled job was asked for
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "ClusterError",
+    "JobCancelledError",
+    "JobFailedError",
+    "MissingTimestampError",
+    "NotEnoughSlotsError",
+    "PenstockError",
+    "ProgramError",
+    "SerializationError",
+    "StateAccessError",
+    "UserFunctionError",
+    "WorkerLostError",
+]
+
+
+class PenstockError(Exception):
+    """The root of everything Penstock raises on purpose."""
+
+
+class ProgramError(PenstockError, ValueError):
+    """A program that cannot run, refused before anything starts.
+
+    Args:
+        message: What is wrong and what to do.
+        location: ``file:line`` of the user's call, appended to the message.
+    """
+
+    def __init__(self, message: str, location: str | None = None) -> None:
+        super().__init__(f"{message}\n  at {location}" if location else message)
+        self.location = location
+
+
+class MissingTimestampError(ProgramError):
+    """A record without a timestamp reached an operation that works in event time."""
+
+
+class StateAccessError(ProgramError):
+    """Keyed state or a timer was used where there is no current key."""
+
+
+class SerializationError(PenstockError):
+    """A value or function could not be turned into bytes."""
+
+
+class ClusterError(PenstockError):
+    """Spark, Java or the cluster is not what the job needs."""
+
+
+class NotEnoughSlotsError(ClusterError):
+    """The job needs more task slots at the same time than Spark has."""
+
+
+class UserFunctionError(PenstockError):
+    """A function of the program raised.
+
+    The message carries the step, the function with its file and line, and the record; the user's traceback comes first.
+    """
+
+    def __init__(self, *, step: str, function: str, error: str, user_traceback: str, record: str | None = None) -> None:
+        lines = [user_traceback.rstrip(), "", f"{error}", f"  in step    {step!r}", f"  function   {function}"]
+        if record is not None:
+            lines.append(f"  record     {record}")
+        super().__init__("\n".join(lines))
+        self.step = step
+        self.function = function
+        self.error = error
+        self.user_traceback = user_traceback
+        self.record = record
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {
+            "step": self.step,
+            "function": self.function,
+            "error": self.error,
+            "user_traceback": self.user_traceback,
+            "record": self.record,
+        }
+        return _rebuild_user_function_error, (fields,)
+
+
+def _rebuild_user_function_error(fields: dict[str, Any]) -> UserFunctionError:
+    return UserFunctionError(**fields)
+
+
+class JobFailedError(PenstockError):
+    """The job ended in failure."""
+
+
+class WorkerLostError(JobFailedError):
+    """A Python worker or a Spark executor died while the job was running."""
+
+
+class JobCancelledError(PenstockError):
+    """The job was cancelled before it had a result."""

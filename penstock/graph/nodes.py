@@ -1,0 +1,89 @@
+"""The graph a program writes down: frozen nodes and the edges between them."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.graph.partitioning import Partitioning
+from penstock.graph.steps import Step
+
+__all__ = ["Chaining", "Graph", "Node", "Upstream"]
+
+
+class Chaining(enum.Enum):
+    """Whether a node may run in one call stack with its neighbours."""
+
+    ALWAYS = "always"
+    HEAD = "head"
+    """Starts a chain: not joined to what comes before."""
+    NEVER = "never"
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """One input of a node: where its records come from and how they are spread."""
+
+    node: int
+    partitioning: Partitioning | None = None
+    """``None``: forward where the parallelism is equal, round-robin where it is not."""
+    tag: str | None = None
+    """The side output read, ``None`` for the main output."""
+    input: int = 0
+    """Which input of a two-input step this feeds."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One step of the program with its settings."""
+
+    id: int
+    name: str
+    step: Step
+    upstreams: tuple[Upstream, ...] = ()
+    location: str = ""
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    is_parallelism_fixed: bool = False
+    """The step cannot run with more than the parallelism it was made with (``window_all``, a plain ``SourceFunction``)."""
+    uid: str | None = None
+    uid_hash: str | None = None
+    chaining: Chaining = Chaining.ALWAYS
+    slot_sharing_group: str | None = None
+    buffer_timeout: int | None = None
+    description: str | None = None
+    is_sink: bool = False
+    output_type: Any = None
+
+    @property
+    def is_source(self) -> bool:
+        """Tell whether the node has no input."""
+        return not self.upstreams
+
+    @property
+    def label(self) -> str:
+        """Return how messages name the step."""
+        return f"{self.name} ({self.uid})" if self.uid else self.name
+
+
+@dataclass
+class Graph:
+    """The nodes of one program, in the order they were written."""
+
+    nodes: dict[int, Node] = field(default_factory=dict)
+
+    def add(self, name: str, step: Step, upstreams: tuple[Upstream, ...] = (), **settings: Any) -> Node:
+        """Add a step and return its node."""
+        node = Node(id=len(self.nodes) + 1, name=name, step=step, upstreams=upstreams, **settings)
+        self.nodes[node.id] = node
+        return node
+
+    def update(self, node_id: int, **settings: Any) -> Node:
+        """Replace settings of a node: nodes themselves never change."""
+        node = self.nodes[node_id] = dataclasses.replace(self.nodes[node_id], **settings)
+        return node
+
+    def __len__(self) -> int:
+        return len(self.nodes)

@@ -1,0 +1,165 @@
+"""What a step does, one frozen class per kind: the program's own objects, nothing that runs.
+
+The runtime turns each kind into an operator (``penstock.runtime.build``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+
+__all__ = [
+    "CollectStep",
+    "FilterStep",
+    "FlatMapStep",
+    "KeySelectorFunction",
+    "MapStep",
+    "PrintStep",
+    "ProcessStep",
+    "ReduceStep",
+    "RollingStep",
+    "SinkFunctionStep",
+    "SourceFunctionStep",
+    "SourceStep",
+    "StatefulStep",
+    "Step",
+    "TimestampStep",
+    "WindowStep",
+]
+
+KeySelectorFunction = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What all kinds have in common."""
+
+    key: KeySelectorFunction | None = None
+    """How the key of a record is found, where the input is keyed."""
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return the program's functions in this step, for messages and checks."""
+        function = getattr(self, "function", None)
+        return () if function is None else (function,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceStep(Step):
+    """Reads the splits of a source."""
+
+    source: Any
+    strategy: WatermarkStrategy | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFunctionStep(Step):
+    """Runs a ``SourceFunction``."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapStep(Step):
+    """One result per record."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMapStep(Step):
+    """Any number of results per record."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterStep(Step):
+    """Keeps the records for which the function is true."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReduceStep(Step):
+    """Combines each record with what its key had so far and emits the result."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class RollingStep(Step):
+    """``sum``, ``min``, ``max``, ``min_by`` or ``max_by`` of one field per key."""
+
+    kind: Literal["sum", "min", "max", "min_by", "max_by"]
+    position: int | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatefulStep(Step):
+    """``map_with_state`` and its siblings: ``(record, state or None) -> (result, new state or None)``."""
+
+    kind: Literal["map", "flat_map", "filter"]
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessStep(Step):
+    """A process function of one input, keyed or not."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimestampStep(Step):
+    """Gives records timestamps and makes watermarks."""
+
+    strategy: WatermarkStrategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowStep(Step):
+    """Groups records of a key into windows and evaluates them.
+
+    ``reducer`` (a reduce or aggregate function) keeps one accumulator per window; without it the elements are kept. ``function`` sees
+    the window when it fires; without it the accumulator's result is the output.
+    """
+
+    assigner: Any
+    trigger: Any = None
+    evictor: Any = None
+    allowed_lateness: int = 0
+    late_tag: OutputTag | None = None
+    reducer: Any = None
+    function: Any = None
+    is_keyed: bool = True
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return the reducer and the window function."""
+        return tuple(part for part in (self.reducer, self.function) if part is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkFunctionStep(Step):
+    """Hands records to a ``SinkFunction``."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintStep(Step):
+    """Prints records on the driver's standard output."""
+
+    identifier: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectStep(Step):
+    """Sends records to the program that called ``execute_and_collect``."""
+
+    collection: str = ""

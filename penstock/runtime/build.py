@@ -1,0 +1,45 @@
+"""From what a step says to the operator that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.graph import steps
+from penstock.runtime.operator import Operator
+from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
+from penstock.runtime.rolling import ReduceOperator, RollingOperator
+from penstock.runtime.sink import CollectOperator, PrintOperator, SinkFunctionOperator
+from penstock.runtime.source import SplitSourceOperator
+from penstock.runtime.source_function import SourceFunctionOperator
+from penstock.runtime.stateful import StatefulOperator
+from penstock.runtime.stateless import FilterOperator, FlatMapOperator, MapOperator
+from penstock.runtime.timestamps import TimestampOperator
+
+__all__ = ["build_operator"]
+
+
+def _process(step: steps.ProcessStep) -> Operator:
+    return ProcessOperator(step.function) if step.key is None else KeyedProcessOperator(step.function, step.key)
+
+
+_BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
+    steps.CollectStep: lambda step: CollectOperator(step.collection),
+    steps.FilterStep: lambda step: FilterOperator(step.function, step.key),
+    steps.FlatMapStep: lambda step: FlatMapOperator(step.function, step.key),
+    steps.MapStep: lambda step: MapOperator(step.function, step.key),
+    steps.PrintStep: lambda step: PrintOperator(step.identifier),
+    steps.ProcessStep: _process,
+    steps.ReduceStep: lambda step: ReduceOperator(step.function, step.key),
+    steps.RollingStep: lambda step: RollingOperator(step.kind, step.position, step.key),
+    steps.SinkFunctionStep: lambda step: SinkFunctionOperator(step.function, step.key),
+    steps.SourceFunctionStep: lambda step: SourceFunctionOperator(step.function),
+    steps.SourceStep: lambda step: SplitSourceOperator(step.source, step.strategy),
+    steps.StatefulStep: lambda step: StatefulOperator(step.kind, step.function, step.key),
+    steps.TimestampStep: lambda step: TimestampOperator(step.strategy),
+}
+
+
+def build_operator(step: steps.Step) -> Operator:
+    """Return a new operator for a step."""
+    return _BUILDERS[type(step)](step)

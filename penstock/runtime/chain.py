@@ -1,0 +1,88 @@
+"""The operators of one subtask, wired so that a record goes through them in one call stack."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from penstock.graph.nodes import Node
+from penstock.graph.plan import Edge, Vertex
+from penstock.runtime.build import build_operator
+from penstock.runtime.context import OperatorContext
+from penstock.runtime.elements import Element
+from penstock.runtime.operator import Operator
+from penstock.runtime.output import Output, Receiver
+from penstock.runtime.writer import ExchangeWriter
+
+__all__ = ["Chain", "build_chain"]
+
+
+class Chain:
+    """A vertex at work: its operators in topological order and the exchanges behind them."""
+
+    def __init__(self, operators: Sequence[tuple[Node, Operator]], writers: Sequence[ExchangeWriter]) -> None:
+        self.nodes = [node for node, _ in operators]
+        self.operators = [operator for _, operator in operators]
+        self.writers = writers
+        self._opened: list[Operator] = []
+
+    @property
+    def head(self) -> Operator:
+        """Return the operator that takes the chain's input."""
+        return self.operators[0]
+
+    def open(self) -> None:
+        """Open the operators, the last first: whoever opens may already emit."""
+        for operator in reversed(self.operators):
+            self._opened.append(operator)
+            operator.open()
+
+    def end_input(self) -> None:
+        """Tell the operators, the first first, that no more records come."""
+        for operator in self.operators:
+            operator.end_input()
+
+    def broadcast(self, element: Element) -> None:
+        """Send a control element over every exchange."""
+        for writer in self.writers:
+            writer.broadcast(element)
+
+    def flush(self) -> None:
+        """Send all unfilled blocks."""
+        for writer in self.writers:
+            writer.flush()
+
+    def close(self) -> None:
+        """Close every operator that was opened, each exactly once; raise the first error after all are closed."""
+        first_error: Exception | None = None
+        opened, self._opened = self._opened, []
+        for operator in reversed(opened):
+            try:
+                operator.close()
+            except Exception as error:  # noqa: BLE001 - all are closed before one is raised
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error
+
+
+def build_chain(
+    vertex: Vertex,
+    outputs: Sequence[Edge],
+    *,
+    make_context: Callable[[Node], OperatorContext],
+    make_writer: Callable[[Edge], ExchangeWriter],
+) -> Chain:
+    """Build and wire the operators of a vertex for one subtask."""
+    operators = {node.id: build_operator(node.step) for node in vertex.nodes}
+    writers: list[ExchangeWriter] = []
+    receivers: dict[tuple[int, str | None], list[Receiver]] = defaultdict(list)
+    for link in vertex.links:
+        receivers[link.source, link.tag].append(operators[link.target])
+    for edge in outputs:
+        writer = make_writer(edge)
+        writers.append(writer)
+        receivers[edge.source_node, edge.tag].append(writer)
+    for node in reversed(vertex.nodes):
+        sides = {tag: found for (source, tag), found in receivers.items() if source == node.id and tag is not None}
+        operators[node.id].setup(make_context(node), Output(receivers[node.id, None], sides))
+    return Chain([(node, operators[node.id]) for node in vertex.nodes], writers)

@@ -1,0 +1,77 @@
+"""From what the program hands over (a callable or a function object) to what a record is put through."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import ProgramError
+from penstock.vocabulary.functions import Function
+
+__all__ = ["ListCollector", "describe_function", "resolve_function", "takes_collector"]
+
+
+def resolve_function(function: Any, kind: type[Function] | None, method: str) -> Callable[..., Any]:
+    """Return the bound method of a function object, or the callable itself."""
+    if isinstance(function, Function) and hasattr(function, method):
+        bound: Callable[..., Any] = getattr(function, method)
+        return bound
+    if callable(function):
+        return function  # type: ignore[no-any-return]
+    wanted = kind.__name__ if kind is not None else method
+    message = f"A callable or a {wanted} is needed here, not {function!r}."
+    raise ProgramError(message)
+
+
+def takes_collector(call: Callable[..., Any], records: int) -> bool:
+    """Tell whether a function takes a collector behind its records, as Java's functions do."""
+    try:
+        parameters = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):
+        return False  # built-in functions such as str.split
+    required = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
+    ]
+    return len(required) == records + 1
+
+
+class ListCollector:
+    """Gathers what a function emits through ``out.collect``."""
+
+    __slots__ = ("collect", "records")
+
+    def __init__(self) -> None:
+        self.records: list[Any] = []
+        self.collect = self.records.append
+
+    @classmethod
+    def wrap(cls, call: Callable[..., Any]) -> Callable[..., list[Any]]:
+        """Return a function that returns what the given one collects, yields or returns."""
+
+        def collecting(*arguments: Any) -> list[Any]:
+            collector = cls()
+            returned = call(*arguments, collector)
+            if returned is not None:
+                collector.records.extend(returned)
+            return collector.records
+
+        return collecting
+
+
+def describe_function(function: Any) -> str:
+    """Return the name of a function of the program with its file and line."""
+    target = function if inspect.isroutine(function) else type(function)
+    name = getattr(target, "__qualname__", repr(target))
+    try:
+        code = getattr(target, "__code__", None)
+        if code is not None:
+            return f"{name} ({code.co_filename}:{code.co_firstlineno})"
+        file = inspect.getsourcefile(target)
+        line = inspect.getsourcelines(target)[1]
+    except (TypeError, OSError):
+        return f"{getattr(target, '__module__', '')}.{name}".lstrip(".")
+    return f"{name} ({file}:{line})"

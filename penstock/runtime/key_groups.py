@@ -1,0 +1,153 @@
+"""Which subtask owns a key: Flink's rule, so that printed subtask numbers and rescaling match Flink's.
+
+``key group = murmur(java_hash(key)) % max_parallelism`` and ``subtask = key group * parallelism // max_parallelism``.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+__all__ = [
+    "java_hash",
+    "key_group_of",
+    "key_group_range",
+    "murmur_hash",
+    "subtask_of_key_group",
+    "target_cache",
+]
+
+_MASK = 0xFFFFFFFF
+_TARGET_CACHE_LIMIT = 1 << 20
+
+
+def java_hash(key: Any) -> int:
+    """Return the 32-bit hash that Java gives to the same key, as an unsigned int.
+
+    ``str``, ``int``, ``float``, ``bool``, ``bytes`` and tuples of those follow Java; every other key goes through a checksum of
+    its pickle, which is stable across processes (Python's own ``hash`` is salted).
+    """
+    kind = type(key)
+    if kind is str:
+        return _java_string_hash(key)
+    if kind is int:
+        return _java_int_hash(key)
+    if kind is bool:
+        return 1231 if key else 1237
+    if kind is float:
+        return _java_double_hash(key)
+    if kind is tuple:
+        return _sequence_hash([java_hash(item) for item in key])
+    if kind is bytes:
+        return _sequence_hash([byte - 256 if byte > 127 else byte for byte in key])
+    if key is None:
+        return 0
+    return zlib.crc32(pickle.dumps(key, protocol=5))
+
+
+def _java_string_hash(text: str) -> int:
+    if text.isascii():
+        units: Any = text.encode("ascii")
+    else:
+        raw = text.encode("utf-16-be", "surrogatepass")
+        units = struct.unpack(f">{len(raw) // 2}H", raw)
+    value = 0
+    for unit in units:
+        value = (31 * value + unit) & _MASK
+    return value
+
+
+def _java_int_hash(number: int) -> int:
+    if -(1 << 31) <= number < (1 << 31):
+        return number & _MASK
+    if -(1 << 63) <= number < (1 << 63):
+        bits = number & 0xFFFFFFFFFFFFFFFF
+        return (bits ^ (bits >> 32)) & _MASK
+    # Java's BigInteger: magnitude words, most significant first, then the sign.
+    magnitude = abs(number)
+    words = []
+    while magnitude:
+        words.append(magnitude & _MASK)
+        magnitude >>= 32
+    value = 0
+    for word in reversed(words):
+        value = (31 * value + word) & _MASK
+    return value if number > 0 else -value & _MASK
+
+
+def _java_double_hash(number: float) -> int:
+    bits = 0x7FF8000000000000 if number != number else struct.unpack(">Q", struct.pack(">d", number))[0]  # noqa: PLR0124
+    return (bits ^ (bits >> 32)) & _MASK
+
+
+def _sequence_hash(hashes: list[int]) -> int:
+    value = 1
+    for item in hashes:
+        value = (31 * value + item) & _MASK
+    return value
+
+
+def murmur_hash(code: int) -> int:
+    """Scramble a 32-bit hash as Flink's ``MathUtils.murmurHash`` does; the result is never negative."""
+    code = (code * 0xCC9E2D51) & _MASK
+    code = ((code << 15) | (code >> 17)) & _MASK
+    code = (code * 0x1B873593) & _MASK
+    code = ((code << 13) | (code >> 19)) & _MASK
+    code = (code * 5 + 0xE6546B64) & _MASK
+    code ^= 4
+    code ^= code >> 16
+    code = (code * 0x85EBCA6B) & _MASK
+    code ^= code >> 13
+    code = (code * 0xC2B2AE35) & _MASK
+    code ^= code >> 16
+    if code < 0x80000000:
+        return code
+    signed = code - (1 << 32)
+    return -signed if signed != -(1 << 31) else 0
+
+
+def key_group_of(key: Any, max_parallelism: int) -> int:
+    """Return the key group of a key."""
+    return murmur_hash(java_hash(key)) % max_parallelism
+
+
+def subtask_of_key_group(key_group: int, parallelism: int, max_parallelism: int) -> int:
+    """Return the subtask that owns a key group."""
+    return key_group * parallelism // max_parallelism
+
+
+def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> range:
+    """Return the key groups that a subtask owns."""
+    start = (subtask * max_parallelism + parallelism - 1) // parallelism
+    end = ((subtask + 1) * max_parallelism - 1) // parallelism
+    return range(start, end + 1)
+
+
+class _TargetCache(dict[Any, int]):
+    """Remembers the subtask of each key; ``cache[key]`` computes it on the first sight of a key only."""
+
+    __slots__ = ("_max_parallelism", "_parallelism")
+
+    def __init__(self, parallelism: int, max_parallelism: int) -> None:
+        super().__init__()
+        self._parallelism = parallelism
+        self._max_parallelism = max_parallelism
+
+    def __missing__(self, key: Any) -> int:
+        if len(self) >= _TARGET_CACHE_LIMIT:
+            self.clear()
+        group = murmur_hash(java_hash(key)) % self._max_parallelism
+        target = self[key] = group * self._parallelism // self._max_parallelism
+        return target
+
+
+def target_cache(parallelism: int, max_parallelism: int) -> Callable[[Any], int]:
+    """Return a function from key to subtask that remembers what it computed.
+
+    A stream has keys of one type, as in Flink: ``1``, ``1.0`` and ``True`` are equal in Python but hash differently in Java, so a
+    program that mixes them has no defined routing.
+    """
+    return _TargetCache(parallelism, max_parallelism).__getitem__

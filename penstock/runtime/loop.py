@@ -1,0 +1,104 @@
+"""The loop of a task: input, sources, timers, flushing, one after the other in one thread."""
+
+from __future__ import annotations
+
+import queue
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from penstock.runtime.task import Task
+
+__all__ = ["Blocks", "Inbox", "run_task"]
+
+Blocks = list[tuple[int, bytes]]
+"""Blocks to send, each with the task of the next stage it goes to."""
+
+_INPUT_BLOCKS = 16
+_LONGEST_WAIT_MILLIS = 1000
+
+
+class Inbox:
+    """Where other threads put things for a task: blocks from the network, commands from the driver, wake-ups from sources.
+
+    Blocks are bounded, so a slow task slows down those who send to it. Commands are not: they must get through.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: queue.Queue[bytes | None] = queue.Queue(_INPUT_BLOCKS)
+        self._commands: deque[Callable[[], None]] = deque()
+        self.is_ended = False
+
+    def put(self, block: bytes) -> None:
+        """Add a block, waiting while the inbox is full."""
+        self._blocks.put(block)
+
+    def end(self) -> None:
+        """Say that no block will follow."""
+        self.command(self._mark_ended)
+
+    def _mark_ended(self) -> None:
+        self.is_ended = True
+
+    def command(self, call: Callable[[], None]) -> None:
+        """Have something done in the task's own thread, soon."""
+        self._commands.append(call)
+        self.wake_up()
+
+    def wake_up(self) -> None:
+        """End the task's wait."""
+        try:
+            self._blocks.put_nowait(None)
+        except queue.Full:
+            return  # a full inbox is not waited on
+
+    def take(self, wait_millis: int) -> bytes | None:
+        """Return the next block; ``None`` after a wake-up, or if none came in time."""
+        try:
+            return self._blocks.get(timeout=wait_millis / 1000) if wait_millis > 0 else self._blocks.get_nowait()
+        except queue.Empty:
+            return None
+
+    def has_blocks(self) -> bool:
+        """Tell whether something is waiting."""
+        return not self._blocks.empty()
+
+    def run_commands(self) -> None:
+        """Do what was asked for."""
+        while self._commands:
+            self._commands.popleft()()
+
+
+def run_task(task: Task, inbox: Inbox) -> Iterator[Blocks]:
+    """Run a task to its end; yields blocks to send.
+
+    An empty list means that the task is about to wait: whatever was sent must reach its receiver without anything behind it.
+    """
+    clock = task.clock
+    task.open()
+    last_flush = clock.now()
+    while not (task.is_finished and inbox.is_ended and not inbox.has_blocks()):
+        inbox.run_commands()
+        block = inbox.take(0)
+        if block is not None:
+            task.receive(block)
+        has_worked = task.poll_sources() or block is not None
+        has_worked = task.processing_time.fire_due() or has_worked
+        now = clock.now()
+        if not has_worked or now - last_flush >= task.buffer_timeout:
+            task.flush()
+            last_flush = now
+        if task.outbox:
+            yield task.take_outbox()
+        if not has_worked and not inbox.has_blocks():
+            yield []
+            block = inbox.take(_wait_millis(task, now))
+            if block is not None:
+                task.receive(block)
+    inbox.run_commands()
+    task.close()
+    yield task.take_outbox()
+
+
+def _wait_millis(task: Task, now: int) -> int:
+    next_time = task.processing_time.next_time()
+    return _LONGEST_WAIT_MILLIS if next_time is None else max(1, min(next_time - now, _LONGEST_WAIT_MILLIS))

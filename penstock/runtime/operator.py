@@ -1,0 +1,63 @@
+"""The one protocol that everything running in a subtask follows.
+
+An operator takes runs of records and watermarks, does its work and emits into its :class:`~penstock.runtime.output.Output`. It owns
+its state, its timers and its view of time. All calls come from one thread, one after the other.
+
+Life cycle: ``setup`` (wiring) - ``restore`` (only after a failure or from a savepoint) - ``open`` - any number of ``process``,
+``process_watermark``, timers and ``snapshot`` - ``end_input`` once all input is there - ``close``, which is also called after a failure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.context import OperatorContext
+from penstock.runtime.elements import Timestamps, Values
+from penstock.runtime.output import Output
+
+__all__ = ["Operator"]
+
+
+class Operator:
+    """A step that runs. Subclasses override what they need; by default everything but records is passed on."""
+
+    context: OperatorContext
+    output: Output
+
+    def setup(self, context: OperatorContext, output: Output) -> None:
+        """Give the operator its surroundings; nothing runs yet."""
+        self.context = context
+        self.output = output
+
+    def open(self) -> None:
+        """Prepare for records: resolve functions, get state, register timers."""
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Take a run of records of the first input. The lists belong to the operator from now on."""
+        self.output.emit(values, timestamps)
+
+    def process_second(self, values: Values, timestamps: Timestamps) -> None:
+        """Take a run of records of the second input."""
+        message = f"{type(self).__name__} has one input"
+        raise TypeError(message)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Advance event time; what this causes is emitted before the watermark goes on."""
+        self.output.emit_watermark(timestamp)
+
+    def process_status(self, is_idle: bool) -> None:  # noqa: FBT001 - the element has exactly this one field
+        """Pass on that the input became idle or active."""
+        self.output.emit_status(is_idle)
+
+    def end_input(self) -> None:
+        """Emit what is still held back: no more records come."""
+
+    def snapshot(self, checkpoint_id: int) -> Any:
+        """Return the operator's own state beside its keyed state, ``None`` if it has none."""
+        return None
+
+    def restore(self, snapshot: Any) -> None:
+        """Take back what ``snapshot`` returned."""
+
+    def close(self) -> None:
+        """Release what ``open`` took; called once, also after a failure."""

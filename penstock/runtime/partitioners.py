@@ -1,0 +1,124 @@
+"""The exchange writers, one per way of spreading records."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.errors import ProgramError
+from penstock.graph import partitioning as ways
+from penstock.runtime.elements import Timestamps, Values
+from penstock.runtime.key_groups import target_cache
+from penstock.runtime.writer import ChannelWriter, ExchangeWriter
+
+__all__ = ["make_writer"]
+
+
+class _Copying(ExchangeWriter):
+    """Every record to every target."""
+
+    def _spread(self, values: Values, timestamps: Timestamps) -> None:
+        for channel in self._channels:
+            self._append(channel, values, timestamps)
+
+
+class _RoundRobin(ExchangeWriter):
+    """Records to the targets in turn."""
+
+    def __init__(self, channels: Sequence[ChannelWriter], start: int) -> None:
+        super().__init__(channels)
+        self._next = start % len(channels)
+
+    def _spread(self, values: Values, timestamps: Timestamps) -> None:
+        count = len(self._channels)
+        for offset in range(min(count, len(values))):
+            channel = self._channels[(self._next + offset) % count]
+            times = None if timestamps is None else timestamps[offset::count]
+            self._append(channel, values[offset::count], times)
+        self._next = (self._next + len(values)) % count
+
+
+class _Choosing(ExchangeWriter):
+    """Records to the target that a function of the record names."""
+
+    def __init__(self, channels: Sequence[ChannelWriter], choose: Callable[[Any], int]) -> None:
+        super().__init__(channels)
+        self._choose = choose
+
+    def _spread(self, values: Values, timestamps: Timestamps) -> None:
+        choose = self._choose
+        runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
+        puts = [run[0].append for run in runs]
+        if timestamps is None:
+            for value in values:
+                puts[choose(value)](value)
+            return
+        times = [run[1].append for run in runs]
+        for value, timestamp in zip(values, timestamps, strict=True):
+            target = choose(value)
+            puts[target](value)
+            times[target](timestamp)
+
+
+class _ByKey(ExchangeWriter):
+    """Records to the subtask that owns their key."""
+
+    def __init__(self, channels: Sequence[ChannelWriter], key: Callable[[Any], Any], max_parallelism: int) -> None:
+        super().__init__(channels)
+        self._key = key
+        self._target = target_cache(len(channels), max_parallelism)
+
+    def _spread(self, values: Values, timestamps: Timestamps) -> None:
+        key, target = self._key, self._target
+        runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
+        puts = [run[0].append for run in runs]
+        if timestamps is None:
+            for value in values:
+                puts[target(key(value))](value)
+            return
+        times = [run[1].append for run in runs]
+        for value, timestamp in zip(values, timestamps, strict=True):
+            subtask = target(key(value))
+            puts[subtask](value)
+            times[subtask](timestamp)
+
+
+def _checked(partition: Callable[[Any, int], int], key: Callable[[Any], Any], count: int) -> Callable[[Any], int]:
+    def choose(value: Any) -> int:
+        target = partition(key(value), count)
+        if not 0 <= target < count:
+            message = f"The partitioner returned {target!r} for {value!r:.100}; it must return 0 to {count - 1}."
+            raise ProgramError(message)
+        return target
+
+    return choose
+
+
+def make_writer(
+    way: ways.Partitioning, channels: Sequence[ChannelWriter], *, subtask: int, max_parallelism: int
+) -> ExchangeWriter:
+    """Return the writer for a way of spreading; ``channels`` are those that the subtask is linked to."""
+    if len(channels) == 1 and not isinstance(way, ways.Custom):
+        return ExchangeWriter(channels)
+    match way:
+        case ways.Broadcast():
+            return _Copying(channels)
+        case ways.Rebalance() | ways.Rescale():
+            return _RoundRobin(channels, subtask)
+        case ways.Shuffle():
+            pick, count = random.Random(subtask).randrange, len(channels)
+            return _Choosing(channels, lambda _: pick(count))
+        case ways.Custom():
+            return _Choosing(channels, _checked(way.partition, way.key, len(channels)))
+        case ways.KeyGroups():
+            return _ByKey(channels, way.key, max_parallelism)
+        case ways.Global():
+            return _ToFirst(channels)
+        case _:
+            message = f"no writer for {way}"
+            raise TypeError(message)
+
+
+class _ToFirst(ExchangeWriter):
+    """Every record to the first target; the others get control elements only."""

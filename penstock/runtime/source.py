@@ -1,0 +1,167 @@
+"""The operator that reads the splits of a source."""
+
+from __future__ import annotations
+
+import enum
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
+from penstock.runtime.elements import MAX_TIMESTAMP
+from penstock.runtime.operator import Operator
+from penstock.runtime.valve import WatermarkValve
+from penstock.runtime.watermark_assigner import WatermarkAssigner
+from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+
+__all__ = ["READ_LIMIT", "Poll", "SourceOperator", "SplitSourceOperator"]
+
+READ_LIMIT = 4096
+"""Records asked of a split at a time."""
+
+
+class Poll(enum.Enum):
+    """What asking a source has led to."""
+
+    EMITTED = "emitted"
+    NOTHING = "nothing"
+    FINISHED = "finished"
+
+
+class SourceOperator(Operator):
+    """The head of a chain without input; the task's loop asks it for records."""
+
+    @abstractmethod
+    def poll(self) -> Poll:
+        """Emit the next records, if there are some, without waiting."""
+
+    def cancel(self) -> None:
+        """Stop reading; ``poll`` says FINISHED from now on."""
+
+    def finish(self) -> None:
+        """Say that event time is over: everything that waits for time fires."""
+        self.output.emit_watermark(MAX_TIMESTAMP)
+
+
+@dataclass
+class _OpenSplit:
+    split: SourceSplit
+    reader: SplitReader[Any]
+    index: int
+    assigner: WatermarkAssigner | None
+
+
+class SplitSourceOperator(SourceOperator):
+    """Reads its share of a source's splits in turn; event time is the minimum over the splits."""
+
+    def __init__(self, source: Source[Any], strategy: WatermarkStrategy | None) -> None:
+        self._source = source
+        self._strategy = strategy
+        self._positions: dict[str, Any] = {}
+        self._open: list[_OpenSplit] = []
+        self._turn = 0
+        self._is_cancelled = False
+        self._is_paused = False
+
+    def open(self) -> None:
+        """Open the splits of this subtask."""
+        info = self.context.info
+        splits = self._source.create_splits(info.parallelism)
+        mine = [split for number, split in enumerate(splits) if number % info.parallelism == info.index]
+        self._valve = WatermarkValve(max(1, len(mine)))
+        reader_context = ReaderContext(info.index, info.parallelism)
+        for index, split in enumerate(mine):
+            reader = self._source.open_split(split, self._positions.get(split.id), reader_context)
+            self._open.append(_OpenSplit(split, reader, index, self._assigner(index)))
+        interval = self.context.execution_config.get_auto_watermark_interval()
+        if self._strategy is not None and interval > 0:
+            self.context.processing_time.schedule_every(interval, lambda _: self._on_periodic_emit())
+
+    def _assigner(self, index: int) -> WatermarkAssigner | None:
+        if self._strategy is None:
+            return None
+        return WatermarkAssigner(
+            self._strategy,
+            self.context.clock,
+            emit=self.output.emit,
+            on_watermark=lambda timestamp: self._on_watermark(index, timestamp),
+            on_status=lambda is_idle: self._on_status(index, is_idle=is_idle),
+        )
+
+    def poll(self) -> Poll:
+        """Emit records of the next split that has some."""
+        for _ in range(len(self._open)):
+            if self._is_cancelled or self._is_paused:
+                break
+            self._turn = (self._turn + 1) % len(self._open)
+            current = self._open[self._turn]
+            records = current.reader.read(READ_LIMIT)
+            if records is None:
+                self._finish_split(current)
+                return Poll.EMITTED
+            if records[0]:
+                if current.assigner is None:
+                    self.output.emit(*records)
+                else:
+                    current.assigner.process(*records)
+                return Poll.EMITTED
+        return Poll.FINISHED if self._is_cancelled or not self._open else Poll.NOTHING
+
+    def pause(self, *, is_paused: bool) -> None:
+        """Stop or go on reading: sources of an alignment group wait for the slowest."""
+        self._is_paused = is_paused
+
+    def cancel(self) -> None:
+        """Stop reading."""
+        self._is_cancelled = True
+
+    def finish(self) -> None:
+        """Say that event time is over, also for those who thought this source idle."""
+        if self._valve.is_idle:
+            self.output.emit_status(False)  # noqa: FBT003 - the element has exactly this one field
+        super().finish()
+
+    def watermarks(self) -> dict[str, tuple[int, int, bool]]:
+        """Return, per open split, its watermark, its highest timestamp and whether it is idle."""
+        return {
+            opened.split.id: (opened.assigner.watermark, opened.assigner.max_timestamp, opened.assigner.is_idle)
+            for opened in self._open
+            if opened.assigner is not None
+        }
+
+    def snapshot(self, checkpoint_id: int) -> dict[str, Any]:
+        """Return the position of each split, finished ones included."""
+        return {**self._positions, **{opened.split.id: opened.reader.position() for opened in self._open}}
+
+    def restore(self, snapshot: Any) -> None:
+        """Read on from these positions."""
+        self._positions = dict(snapshot)
+
+    def close(self) -> None:
+        """Close all readers."""
+        for opened in self._open:
+            opened.reader.close()
+
+    def _finish_split(self, finished: _OpenSplit) -> None:
+        self._positions[finished.split.id] = finished.reader.position()
+        finished.reader.close()
+        self._open.remove(finished)
+        if self._open:
+            self._on_watermark(finished.index, MAX_TIMESTAMP)
+
+    def _on_periodic_emit(self) -> None:
+        for opened in self._open:
+            if opened.assigner is not None:
+                opened.assigner.on_periodic_emit()
+
+    def _on_watermark(self, index: int, timestamp: int) -> None:
+        advanced = self._valve.on_watermark(index, timestamp)
+        if advanced is not None:
+            self.output.emit_watermark(advanced)
+
+    def _on_status(self, index: int, *, is_idle: bool) -> None:
+        advanced, changed = self._valve.on_status(index, is_idle=is_idle)
+        if advanced is not None:
+            self.output.emit_watermark(advanced)
+        if changed is not None:
+            self.output.emit_status(changed)

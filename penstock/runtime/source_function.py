@@ -1,0 +1,165 @@
+"""The operator that runs a ``SourceFunction``.
+
+``run(ctx)`` has a thread of its own, because it may block. It only fills a buffer; the task's loop takes what is there, so that
+operators, state and timers stay in one thread. A full buffer makes the function wait: that is back-pressure.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from penstock.runtime.context import open_function
+from penstock.runtime.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps
+from penstock.runtime.source import READ_LIMIT, Poll, SourceOperator
+from penstock.vocabulary.source_functions import SourceContext, SourceFunction
+from penstock.vocabulary.watermarks import Watermark
+
+__all__ = ["SourceFunctionOperator"]
+
+_JOIN_SECONDS = 2.0
+
+
+class _Stopped(BaseException):
+    """Unwinds a source function that does not look at its flag while it waits for room in the buffer."""
+
+
+class _BufferedContext(SourceContext[Any]):
+    """What ``run`` emits into. The lock is Flink's checkpoint lock: emitting and updating a position under it is one step."""
+
+    def __init__(self, wake_up: Callable[[], None]) -> None:
+        self._lock = threading.RLock()
+        self._has_room = threading.Condition(self._lock)
+        self._wake_up = wake_up
+        self._elements: list[Element] = []
+        self._buffered = 0
+        self._run: list[Any] | None = None
+        self._times: Timestamps = None
+        self._is_idle = False
+        self.is_stopped = False
+
+    def collect(self, element: Any) -> None:
+        with self._lock:
+            if self._run is None or self._times is not None:
+                self._start_run(has_timestamps=False)
+            self._run.append(element)  # type: ignore[union-attr]
+            self._count()
+
+    def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
+        with self._lock:
+            if self._run is None or self._times is None:
+                self._start_run(has_timestamps=True)
+            self._run.append(element)  # type: ignore[union-attr]
+            self._times.append(timestamp)  # type: ignore[union-attr]
+            self._count()
+
+    def emit_watermark(self, mark: Watermark | int) -> None:
+        with self._lock:
+            self._control((WATERMARK, mark if isinstance(mark, int) else mark.timestamp))
+
+    def mark_as_temporarily_idle(self) -> None:
+        with self._lock:
+            if not self._is_idle:
+                self._is_idle = True
+                self._control((STATUS, True))
+
+    def get_checkpoint_lock(self) -> threading.RLock:  # type: ignore[valid-type]
+        return self._lock
+
+    def take(self) -> list[Element]:
+        """Return everything emitted so far and make room."""
+        with self._lock:
+            elements, self._elements = self._elements, []
+            self._buffered = 0
+            self._run = self._times = None
+            self._has_room.notify_all()
+        return elements
+
+    def stop(self) -> None:
+        """Let a waiting function go."""
+        with self._lock:
+            self.is_stopped = True
+            self._has_room.notify_all()
+
+    def _start_run(self, *, has_timestamps: bool) -> None:
+        if self._is_idle:
+            self._is_idle = False
+            self._elements.append((STATUS, False))
+        self._run = []
+        self._times = [] if has_timestamps else None
+        self._elements.append((RECORDS, self._run, self._times))
+
+    def _control(self, element: Element) -> None:
+        self._elements.append(element)
+        self._run = self._times = None
+        self._wake_up()
+
+    def _count(self) -> None:
+        self._buffered += 1
+        if self._buffered == 1:
+            self._wake_up()
+        elif self._buffered >= READ_LIMIT:
+            self._has_room.wait_for(lambda: self._buffered < READ_LIMIT or self.is_stopped)
+            if self.is_stopped:
+                raise _Stopped
+
+
+class SourceFunctionOperator(SourceOperator):
+    """Drives a ``SourceFunction`` and emits what it collects."""
+
+    def __init__(self, function: SourceFunction[Any]) -> None:
+        self.function = function
+        self._error: BaseException | None = None
+        self._thread: threading.Thread | None = None
+        self._is_done = False
+
+    def open(self) -> None:
+        """Open the function; its thread starts with the first ``poll``, when the whole chain is open."""
+        wake_up: Callable[[], None] = self.context.services.get("wake_up", lambda: None)
+        self._wake_up = wake_up
+        self._buffer = _BufferedContext(wake_up)
+        open_function(self.function, self.context)
+
+    def _run(self) -> None:
+        try:
+            self.function.run(self._buffer)
+        except _Stopped:
+            pass
+        except BaseException as error:  # noqa: BLE001 - reported by the task's thread
+            self._error = error
+        finally:
+            self._is_done = True
+            self._wake_up()
+
+    def poll(self) -> Poll:
+        """Emit what the function has collected since the last time."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"source {self.context.info.label}", daemon=True)
+            self._thread.start()
+        is_done = self._is_done
+        elements = self._buffer.take()
+        for element in elements:
+            if element[0] == RECORDS:
+                self.output.emit(element[1], element[2])
+            elif element[0] == WATERMARK:
+                self.output.emit_watermark(element[1])
+            else:
+                self.output.emit_status(element[1])
+        if elements:
+            return Poll.EMITTED
+        if is_done and self._error is not None:
+            raise self._error
+        return Poll.FINISHED if is_done else Poll.NOTHING
+
+    def cancel(self) -> None:
+        """Ask the function to return."""
+        self.function.cancel()
+        self._buffer.stop()
+
+    def close(self) -> None:
+        """Make sure that the function has stopped, and close it."""
+        if self._thread is not None and self._thread.is_alive():
+            self.cancel()
+            self._thread.join(_JOIN_SECONDS)
+        self.function.close()

@@ -1,0 +1,55 @@
+"""``map_with_state``, ``flat_map_with_state`` and ``filter_with_state``: one state value per key, handed in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.runtime.elements import Timestamps, Values
+from penstock.runtime.stateless import FunctionOperator
+from penstock.vocabulary.state_descriptors import ValueStateDescriptor
+
+__all__ = ["StatefulOperator"]
+
+
+class StatefulOperator(FunctionOperator):
+    """Calls ``function(record, state or None)``, which returns a result and the new state (``None`` clears it)."""
+
+    def __init__(self, kind: str, function: Any, key: Callable[[Any], Any]) -> None:
+        super().__init__(function)
+        self._kind = kind
+        self._key: Callable[[Any], Any] = key
+
+    def open(self) -> None:
+        """Get the state."""
+        super().open()
+        self._state = self.context.keyed_state().value_state(ValueStateDescriptor("_with_state", None))
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Put each record and its key's state through the function."""
+        call, key_of, state, keys = self.function, self._key, self._state, self.context.keys
+        take = {"map": _take_one, "flat_map": _take_all, "filter": _take_if}[self._kind]
+        results: Values = []
+        times: Timestamps = None if timestamps is None else []
+        for position, value in enumerate(values):
+            keys.key = key_of(value)
+            result, kept = call(value, state.value())
+            state.update(kept)
+            take(results, value, result)
+            if times is not None and timestamps is not None:
+                times.extend([timestamps[position]] * (len(results) - len(times)))
+        if results:
+            self.output.emit(results, times)
+
+
+def _take_one(results: Values, value: Any, result: Any) -> None:  # noqa: ARG001 - one shape for all three
+    results.append(result)
+
+
+def _take_all(results: Values, value: Any, result: Any) -> None:  # noqa: ARG001
+    results.extend(result or ())
+
+
+def _take_if(results: Values, value: Any, result: Any) -> None:
+    if result:
+        results.append(value)

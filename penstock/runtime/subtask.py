@@ -1,0 +1,101 @@
+"""One parallel instance of a vertex: takes elements from its channels in order and drives its chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from penstock.runtime.chain import Chain
+from penstock.runtime.context import SubtaskInfo
+from penstock.runtime.elements import END, END_OF_INPUT, RECORDS, STATUS, WATERMARK, Element
+from penstock.runtime.source import Poll, SourceOperator
+from penstock.runtime.valve import WatermarkValve
+
+__all__ = ["ChannelKey", "Subtask"]
+
+ChannelKey = tuple[int, int]
+"""The edge and the sending subtask."""
+
+
+class Subtask:
+    """What Flink calls a subtask: owns state, timers and its clock, and sees records, watermarks and barriers in order.
+
+    ``channels`` lists the input channels as ``(edge, sending subtask, input of the head operator)``.
+    """
+
+    def __init__(self, vertex: int, info: SubtaskInfo, chain: Chain, channels: list[tuple[int, int, int]]) -> None:
+        self.vertex = vertex
+        self.info = info
+        self.chain = chain
+        self.is_finished = False
+        self.records_in = 0
+        self.valve = WatermarkValve(max(1, len(channels)))
+        self.channel_names = [(edge, source) for edge, source, _ in channels]
+        self._open_channels = len(channels)
+        head = chain.head
+        entries = (head.process, head.process_second)
+        self._channels = {
+            (edge, source): (number, entries[input_]) for number, (edge, source, input_) in enumerate(channels)
+        }
+        self._source = head if isinstance(head, SourceOperator) else None
+
+    @property
+    def is_source(self) -> bool:
+        """Tell whether the subtask reads from outside instead of from channels."""
+        return self._source is not None
+
+    def open(self) -> None:
+        """Open the chain; a subtask without any channel is finished at once."""
+        self.chain.open()
+        if self._source is None and not self._channels:
+            self._finish()
+
+    def receive(self, channel: ChannelKey, elements: Iterable[Element]) -> None:
+        """Take the elements of a block."""
+        number, process = self._channels[channel]
+        for element in elements:
+            kind = element[0]
+            if kind == RECORDS:
+                self.records_in += len(element[1])
+                process(element[1], element[2])
+            elif kind == WATERMARK:
+                advanced = self.valve.on_watermark(number, element[1])
+                if advanced is not None:
+                    self.chain.head.process_watermark(advanced)
+            elif kind == STATUS:
+                self._on_status(number, is_idle=element[1])
+            elif kind == END:
+                self._open_channels -= 1
+                if self._open_channels == 0:
+                    self._finish()
+
+    def _on_status(self, number: int, *, is_idle: bool) -> None:
+        advanced, changed = self.valve.on_status(number, is_idle=is_idle)
+        if advanced is not None:
+            self.chain.head.process_watermark(advanced)
+        if changed is not None:
+            self.chain.head.process_status(changed)
+
+    def poll(self) -> Poll:
+        """Ask the source for records; without a source there is nothing to ask."""
+        if self._source is None or self.is_finished:
+            return Poll.FINISHED
+        answer = self._source.poll()
+        if answer is Poll.FINISHED:
+            self._source.finish()
+            self._finish()
+        return answer
+
+    def cancel(self) -> None:
+        """Make the source stop; the end of its input then runs through the job."""
+        if self._source is not None and not self.is_finished:
+            self._source.cancel()
+
+    def _finish(self) -> None:
+        self.chain.end_input()
+        self.chain.broadcast(END_OF_INPUT)
+        self.chain.flush()
+        self.is_finished = True
+
+    def close(self) -> None:
+        """Close the chain."""
+        self.chain.close()

@@ -1,0 +1,34 @@
+"""Results of process functions: plain values for the main output, ``(tag, value)`` pairs for side outputs."""
+
+from __future__ import annotations
+
+from penstock.runtime.elements import Timestamps, Values
+from penstock.runtime.output import Output
+from penstock.vocabulary.output_tag import OutputTag
+
+__all__ = ["emit_results"]
+
+
+def emit_results(output: Output, results: Values, timestamps: Timestamps) -> None:
+    """Emit results, each to the output it is meant for."""
+    if OutputTag.is_used:
+        for result in results:
+            if result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag:
+                _emit_tagged(output, results, timestamps)
+                return
+    output.emit(results, timestamps)
+
+
+def _emit_tagged(output: Output, results: Values, timestamps: Timestamps) -> None:
+    main: Values = []
+    main_times: Timestamps = None if timestamps is None else []
+    for position, result in enumerate(results):
+        time = None if timestamps is None else timestamps[position]
+        if result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag:
+            output.side(result[0].tag_id)([result[1]], None if time is None else [time])
+        else:
+            main.append(result)
+            if main_times is not None and time is not None:
+                main_times.append(time)
+    if main:
+        output.emit(main, main_times)

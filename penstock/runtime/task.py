@@ -1,0 +1,172 @@
+"""What runs in one Spark task: subtask i of every vertex of a stage, and the relay for records of deeper stages."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from penstock.graph.job import Job
+from penstock.graph.nodes import Node
+from penstock.graph.partitioning import sources_of, targets_of
+from penstock.graph.plan import Edge, Vertex
+from penstock.runtime.chain import build_chain
+from penstock.runtime.clock import Clock
+from penstock.runtime.codec import decode
+from penstock.runtime.context import OperatorContext, SubtaskInfo
+from penstock.runtime.partitioners import make_writer
+from penstock.runtime.processing_time import ProcessingTimeService
+from penstock.runtime.source import Poll
+from penstock.runtime.subtask import Subtask
+from penstock.runtime.writer import ChannelWriter, ExchangeWriter
+from penstock.statestore.backend import KeyContext
+from penstock.statestore.heap import HeapStateBackend
+from penstock.vocabulary.metrics import MetricGroup
+
+__all__ = ["Task"]
+
+_HEADER = struct.Struct("<HHH")
+"""The edge, the sending subtask, the receiving subtask."""
+
+
+class Task:
+    """Hosts subtasks, hands them their blocks and gathers the blocks they send.
+
+    ``outbox`` holds ``(task of the next stage, block)`` pairs; whoever drives the task takes them from there.
+    """
+
+    def __init__(
+        self, job: Job, stage: int, index: int, *, clock: Clock, services: dict[str, Any], attempt: int = 0
+    ) -> None:
+        self.job = job
+        self.stage = stage
+        self.index = index
+        self.clock = clock
+        self.processing_time = ProcessingTimeService(clock)
+        self.outbox: list[tuple[int, bytes]] = []
+        self.metrics = MetricGroup()
+        self._services = services
+        self._attempt = attempt
+        plan = job.plan
+        self._edges = {edge.id: edge for edge in plan.edges}
+        self._target_stage = {edge.id: plan.vertices[edge.target].stage for edge in plan.edges}
+        is_last = stage + 1 >= len(plan.stages)
+        self._next_parallelism = 1 if is_last else plan.stages[stage + 1].parallelism
+        vertices = [plan.vertices[vertex] for vertex in plan.stages[stage].vertices]
+        self.subtasks = {vertex.id: self._build(vertex) for vertex in vertices if index < vertex.parallelism}
+        self._sources = [subtask for subtask in self.subtasks.values() if subtask.is_source]
+        self._buffer_timeout = min((vertex.buffer_timeout for vertex in vertices), default=0)
+
+    @property
+    def buffer_timeout(self) -> int:
+        """Return how long a record may wait in an unfilled block, in milliseconds."""
+        return self._buffer_timeout
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether every subtask has seen the end of its input."""
+        return all(subtask.is_finished for subtask in self.subtasks.values())
+
+    def open(self) -> None:
+        """Open all subtasks."""
+        for subtask in self.subtasks.values():
+            subtask.open()
+
+    def receive(self, block: bytes) -> None:
+        """Take a block: for a subtask of this task, or to pass on."""
+        edge_id, source, target = _HEADER.unpack_from(block)
+        if self._target_stage[edge_id] == self.stage:
+            subtask = self.subtasks[self._edges[edge_id].target]
+            subtask.receive((edge_id, source), decode(memoryview(block)[_HEADER.size :]))
+        else:
+            self.outbox.append((self._hop(edge_id, target), block))
+
+    def poll_sources(self) -> bool:
+        """Ask every source once; tell whether one had something."""
+        has_emitted = False
+        for subtask in self._sources:
+            if not subtask.is_finished and subtask.poll() is not Poll.NOTHING:
+                has_emitted = True
+        return has_emitted
+
+    def flush(self) -> None:
+        """Send all unfilled blocks."""
+        for subtask in self.subtasks.values():
+            if not subtask.is_finished:
+                subtask.chain.flush()
+
+    def take_outbox(self) -> list[tuple[int, bytes]]:
+        """Return the blocks to send and start a new outbox."""
+        # The list object stays the same: channel writers hold on to its append.
+        blocks = self.outbox[:]
+        self.outbox.clear()
+        return blocks
+
+    def cancel(self) -> None:
+        """Make the sources stop."""
+        for subtask in self._sources:
+            subtask.cancel()
+
+    def close(self) -> None:
+        """Close all subtasks; raise the first error after all are closed."""
+        first_error: Exception | None = None
+        for subtask in self.subtasks.values():
+            try:
+                subtask.close()
+            except Exception as error:  # noqa: BLE001 - all are closed before one is raised
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error
+
+    def _hop(self, edge_id: int, target: int) -> int:
+        """Return the task of the next stage that a block goes to: always the same one for a channel, which keeps its order."""
+        is_next = self._target_stage[edge_id] == self.stage + 1
+        return target if is_next else target % self._next_parallelism
+
+    def _build(self, vertex: Vertex) -> Subtask:
+        plan = self.job.plan
+
+        def writer_of(edge: Edge) -> ExchangeWriter:
+            receiver = plan.vertices[edge.target]
+            linked = targets_of(edge.partitioning, self.index, vertex.parallelism, receiver.parallelism)
+            channels = [self._channel(edge, target) for target in linked]
+            return make_writer(
+                edge.partitioning, channels, subtask=self.index, max_parallelism=receiver.max_parallelism
+            )
+
+        chain = build_chain(
+            vertex,
+            plan.outputs_of(vertex.id),
+            make_context=lambda node: self._context(vertex, node),
+            make_writer=writer_of,
+        )
+        channels = [
+            (edge.id, source, edge.input)
+            for edge in plan.inputs_of(vertex.id)
+            for source in sources_of(
+                edge.partitioning, self.index, plan.vertices[edge.source].parallelism, vertex.parallelism
+            )
+        ]
+        return Subtask(vertex.id, self._info(vertex, vertex.name), chain, channels)
+
+    def _channel(self, edge: Edge, target: int) -> ChannelWriter:
+        header = _HEADER.pack(edge.id, self.index, target)
+        hop = self._hop(edge.id, target)
+        outbox = self.outbox
+        return ChannelWriter(target, lambda _, data: outbox.append((hop, header + data)))
+
+    def _info(self, vertex: Vertex, name: str) -> SubtaskInfo:
+        return SubtaskInfo(name, self.index, vertex.parallelism, vertex.max_parallelism, self._attempt)
+
+    def _context(self, vertex: Vertex, node: Node) -> OperatorContext:
+        keys = KeyContext()
+        return OperatorContext(
+            info=self._info(vertex, node.name),
+            operator_id=node.uid or node.uid_hash or f"{node.id}",
+            clock=self.clock,
+            processing_time=self.processing_time,
+            metrics=self.metrics.add_group(f"{node.name}.{node.id}"),
+            execution_config=self.job.execution_config,
+            keys=keys,
+            state=None if node.step.key is None else HeapStateBackend(keys),
+            services=self._services,
+        )

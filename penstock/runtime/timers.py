@@ -1,0 +1,140 @@
+"""Timers of one operator: event and processing time, per key and namespace, de-duplicated, deletable, fired in order.
+
+The queue is a heap of distinct timestamps; each timestamp has a dictionary of the owners waiting for it. A timer is therefore
+registered or deleted in constant time once its timestamp is known, duplicates vanish by themselves, and a million timers for the
+same window end cost one heap entry.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.runtime.processing_time import ProcessingTimeService, ScheduledCall
+from penstock.statestore.backend import KeyContext
+
+__all__ = ["InternalTimers", "OnTimer", "TimerQueue"]
+
+OnTimer = Callable[[int, Any, Any], None]
+"""Called with the timestamp, the key and the namespace of a timer that fires."""
+
+
+class TimerQueue:
+    """The timers of one time domain."""
+
+    __slots__ = ("_buckets", "_heap")
+
+    def __init__(self) -> None:
+        self._buckets: dict[int, dict[tuple[Any, Any], None]] = {}
+        self._heap: list[int] = []
+
+    def add(self, timestamp: int, key: Any, namespace: Any) -> bool:
+        """Register a timer; tell whether it has become the first to fire."""
+        bucket = self._buckets.get(timestamp)
+        if bucket is not None:
+            bucket[key, namespace] = None
+            return False
+        self._buckets[timestamp] = {(key, namespace): None}
+        heapq.heappush(self._heap, timestamp)
+        return self._heap[0] == timestamp
+
+    def remove(self, timestamp: int, key: Any, namespace: Any) -> None:
+        """Delete a timer; one that does not exist is no error."""
+        bucket = self._buckets.get(timestamp)
+        if bucket is not None:
+            bucket.pop((key, namespace), None)
+            if not bucket:
+                # The heap entry stays until it surfaces, unless most of the heap is such leftovers.
+                del self._buckets[timestamp]
+                if len(self._heap) > 64 and len(self._heap) > 2 * len(self._buckets):
+                    self._heap = list(self._buckets)
+                    heapq.heapify(self._heap)
+
+    def first(self) -> int | None:
+        """Return the timestamp of the next timer."""
+        heap = self._heap
+        while heap and heap[0] not in self._buckets:
+            heapq.heappop(heap)
+        return heap[0] if heap else None
+
+    def fire_up_to(self, limit: int, on_timer: OnTimer) -> None:
+        """Fire all timers up to and including a time, also those that are registered meanwhile."""
+        while (timestamp := self.first()) is not None and timestamp <= limit:
+            bucket = self._buckets[timestamp]
+            while bucket:
+                # One by one: a callback may delete timers of the same timestamp or register new ones.
+                key, namespace = owner = next(iter(bucket))
+                del bucket[owner]
+                if not bucket:
+                    del self._buckets[timestamp]
+                on_timer(timestamp, key, namespace)
+
+    def __len__(self) -> int:
+        return sum(len(bucket) for bucket in self._buckets.values())
+
+    def snapshot(self) -> list[tuple[int, Any, Any]]:
+        """Return all timers as ``(timestamp, key, namespace)``."""
+        return [(timestamp, *owner) for timestamp, bucket in self._buckets.items() for owner in bucket]
+
+
+class InternalTimers:
+    """Both timer queues of an operator, tied to its watermark and its clock."""
+
+    def __init__(
+        self,
+        keys: KeyContext,
+        processing_time: ProcessingTimeService,
+        *,
+        on_event_time: OnTimer,
+        on_processing_time: OnTimer,
+    ) -> None:
+        self.keys = keys
+        self.event_timers = TimerQueue()
+        self.processing_timers = TimerQueue()
+        self.current_watermark = MIN_TIMESTAMP
+        self._processing_time = processing_time
+        self._on_event_time = on_event_time
+        self._on_processing_time = on_processing_time
+        self._wake_up: ScheduledCall | None = None
+
+    def current_processing_time(self) -> int:
+        """Return the clock's time."""
+        return self._processing_time.clock.now()
+
+    def register_event_time_timer(self, timestamp: int, namespace: Any = None) -> None:
+        """Register an event-time timer for the current key."""
+        self.event_timers.add(timestamp, self.keys.key, namespace)
+
+    def delete_event_time_timer(self, timestamp: int, namespace: Any = None) -> None:
+        """Delete an event-time timer of the current key."""
+        self.event_timers.remove(timestamp, self.keys.key, namespace)
+
+    def register_processing_time_timer(self, timestamp: int, namespace: Any = None) -> None:
+        """Register a processing-time timer for the current key."""
+        if self.processing_timers.add(timestamp, self.keys.key, namespace):
+            self._schedule_wake_up()
+
+    def delete_processing_time_timer(self, timestamp: int, namespace: Any = None) -> None:
+        """Delete a processing-time timer of the current key."""
+        self.processing_timers.remove(timestamp, self.keys.key, namespace)
+
+    def advance_watermark(self, timestamp: int) -> None:
+        """Move event time forward and fire what is due."""
+        self.current_watermark = timestamp
+        self.event_timers.fire_up_to(timestamp, self._on_event_time)
+
+    def _schedule_wake_up(self) -> None:
+        first = self.processing_timers.first()
+        if self._wake_up is not None:
+            if first is not None and self._wake_up.time == first:
+                return
+            self._wake_up.cancel()
+        self._wake_up = None if first is None else self._processing_time.schedule(first, self._fire_due)
+
+    def _fire_due(self, _: int) -> None:
+        self._wake_up = None
+        # The limit is read once: a function that registers the next timer from its callback does not starve its input.
+        self.processing_timers.fire_up_to(self.current_processing_time(), self._on_processing_time)
+        self._schedule_wake_up()

@@ -1,0 +1,48 @@
+"""The operator of ``assign_timestamps_and_watermarks``."""
+
+from __future__ import annotations
+
+from penstock.runtime.elements import MAX_TIMESTAMP, Timestamps, Values
+from penstock.runtime.operator import Operator
+from penstock.runtime.watermark_assigner import WatermarkAssigner
+from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+
+__all__ = ["TimestampOperator"]
+
+
+class TimestampOperator(Operator):
+    """Gives records timestamps and replaces the stream's watermarks by its own."""
+
+    def __init__(self, strategy: WatermarkStrategy) -> None:
+        self._strategy = strategy
+
+    def open(self) -> None:
+        """Create the assigner and ask it at every auto-watermark interval, also while no data comes."""
+        context = self.context
+        self.assigner = WatermarkAssigner(
+            self._strategy,
+            context.clock,
+            emit=self.output.emit,
+            on_watermark=self.output.emit_watermark,
+            on_status=self.output.emit_status,
+        )
+        interval = context.execution_config.get_auto_watermark_interval()
+        if interval > 0:
+            context.processing_time.schedule_every(interval, lambda _: self.assigner.on_periodic_emit())
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Give each record its timestamp."""
+        self.assigner.process(values, timestamps)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Drop watermarks from upstream, except the one that says that the input has ended."""
+        if timestamp == MAX_TIMESTAMP:
+            self.assigner.mark_active()
+            self.output.emit_watermark(timestamp)
+
+    def process_status(self, is_idle: bool) -> None:  # noqa: FBT001 - the element has exactly this one field
+        """Ignore the status from upstream: the strategy decides about idleness."""
+
+    def end_input(self) -> None:
+        """Let the generator speak a last time."""
+        self.assigner.on_periodic_emit()

@@ -1,0 +1,124 @@
+"""Runs a watermark strategy: timestamps for records, watermarks and idleness for the stream, one assigner per split or subtask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.runtime.clock import Clock
+from penstock.runtime.elements import MIN_TIMESTAMP, Timestamps, Values
+from penstock.runtime.output import Emit
+from penstock.vocabulary.watermark_generators import MaxTimestampGenerator, WatermarkOutput
+from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+from penstock.vocabulary.watermarks import Watermark
+
+__all__ = ["WatermarkAssigner"]
+
+
+class WatermarkAssigner(WatermarkOutput):
+    """Puts one stream of records through a strategy.
+
+    Watermarks that do not advance are dropped here, so what comes out is monotone. ``on_watermark`` and ``on_status`` are told at
+    once, after the records that caused it were emitted.
+    """
+
+    def __init__(
+        self,
+        strategy: WatermarkStrategy,
+        clock: Clock,
+        *,
+        emit: Emit,
+        on_watermark: Callable[[int], None],
+        on_status: Callable[[bool], None],
+    ) -> None:
+        own = strategy.isolated()
+        self._generator = own.create_generator()
+        self._generator.set_clock(clock.now)
+        assigner = own.timestamp_assigner
+        if assigner is not None and hasattr(assigner, "set_clock"):
+            assigner.set_clock(clock.now)
+        self._extract: Callable[[Any, int], int] | None = None if assigner is None else assigner.extract_timestamp
+        self._idle_timeout = own.idle_timeout_ms
+        self._clock = clock
+        self._emit = emit
+        self._on_watermark = on_watermark
+        self._on_status = on_status
+        self._last_activity = clock.now()
+        self._pending: int | None = None
+        self.watermark = MIN_TIMESTAMP
+        self.max_timestamp = MIN_TIMESTAMP
+        self.is_idle = False
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Emit records with their timestamps, and the watermarks they cause right behind them."""
+        if self._idle_timeout is not None:
+            self._last_activity = self._clock.now()
+        if self.is_idle:
+            self.mark_active()
+        times = self._timestamps(values, timestamps)
+        generator = self._generator
+        if isinstance(generator, MaxTimestampGenerator) and not generator.per_record:
+            if times is not None:
+                highest = max(times)
+                self.max_timestamp = max(self.max_timestamp, highest)
+                generator.observe(highest)
+            self._emit(values, times)
+        else:
+            self._process_each(values, times)
+
+    def _timestamps(self, values: Values, timestamps: Timestamps) -> Timestamps:
+        extract = self._extract
+        if extract is None:
+            return timestamps
+        if timestamps is None:
+            return [extract(value, MIN_TIMESTAMP) for value in values]
+        return [extract(value, timestamp) for value, timestamp in zip(values, timestamps, strict=True)]
+
+    def _process_each(self, values: Values, times: Timestamps) -> None:
+        """Ask the generator after every record; cut the run where it answers with a watermark."""
+        on_event = self._generator.on_event
+        start = 0
+        for position, value in enumerate(values):
+            on_event(value, MIN_TIMESTAMP if times is None else times[position], self)
+            if self._pending is not None:
+                end = position + 1
+                self._emit(values[start:end], None if times is None else times[start:end])
+                self._advance()
+                start = end
+        if start < len(values):
+            self._emit(values[start:], None if times is None else times[start:])
+        if times:
+            self.max_timestamp = max(self.max_timestamp, *times)
+
+    def on_periodic_emit(self) -> None:
+        """Ask the generator, as happens once per auto-watermark interval."""
+        self._generator.on_periodic_emit(self)
+        self._advance()
+        timeout = self._idle_timeout
+        if timeout is not None and not self.is_idle and self._clock.now() - self._last_activity >= timeout:
+            self.mark_idle()
+
+    def emit_watermark(self, watermark: Watermark) -> None:
+        """Take a watermark from the generator."""
+        timestamp = watermark.timestamp
+        if timestamp > self.watermark and (self._pending is None or timestamp > self._pending):
+            self._pending = timestamp
+
+    def mark_idle(self) -> None:
+        """Leave this stream out of the reckoning of time."""
+        if not self.is_idle:
+            self.is_idle = True
+            self._on_status(True)  # noqa: FBT003 - the element has exactly this one field
+
+    def mark_active(self) -> None:
+        """Let this stream count again."""
+        if self.is_idle:
+            self.is_idle = False
+            self._on_status(False)  # noqa: FBT003
+
+    def _advance(self) -> None:
+        if self._pending is not None:
+            self.watermark = self._pending
+            self._pending = None
+            self.mark_active()
+            self._on_watermark(self.watermark)

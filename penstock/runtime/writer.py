@@ -1,0 +1,117 @@
+"""The sending end of an exchange: spreads records over targets and fills blocks.
+
+A block holds the elements for one channel in their order. It is sent when it is full, or when the task flushes: at once when
+there is nothing else to do, after the buffer timeout otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from penstock.runtime.codec import encode
+from penstock.runtime.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps, Values
+
+__all__ = ["BLOCK_RECORDS", "ChannelWriter", "ExchangeWriter", "Send"]
+
+BLOCK_RECORDS = 4096
+"""Most records of a block."""
+_BLOCK_BYTES = 1 << 18
+"""Size a block should not grow far beyond; large records make blocks of fewer records."""
+
+Send = Callable[[int, bytes], None]
+"""Takes the target subtask and the bytes of a block."""
+
+
+class ChannelWriter:
+    """Fills the blocks for one target."""
+
+    __slots__ = ("_elements", "_send", "_timestamps", "_values", "has_timestamps", "limit", "target")
+
+    def __init__(self, target: int, send: Send) -> None:
+        self.target = target
+        self.limit = BLOCK_RECORDS
+        self.has_timestamps = False
+        self._send = send
+        self._elements: list[Element] = []
+        self._values: Values = []
+        self._timestamps: list[int] = []
+
+    def open_run(self, *, has_timestamps: bool) -> tuple[Values, list[int]]:
+        """Return the lists to append records to; a run has timestamps for all of its records or for none."""
+        if has_timestamps is not self.has_timestamps:
+            self._close_run()
+            self.has_timestamps = has_timestamps
+        return self._values, self._timestamps
+
+    def add(self, element: Element) -> None:
+        """Put a control element behind the records so far."""
+        self._close_run()
+        self._elements.append(element)
+
+    def is_full(self) -> bool:
+        """Tell whether the open run has reached the size of a block."""
+        return len(self._values) >= self.limit
+
+    def flush(self) -> None:
+        """Send what is there."""
+        self._close_run()
+        elements = self._elements
+        if not elements:
+            return
+        data = encode(elements)
+        records = sum(len(element[1]) for element in elements if element[0] == RECORDS)
+        if records:
+            self.limit = min(BLOCK_RECORDS, max(1, _BLOCK_BYTES * records // len(data)))
+        self._elements = []
+        self._send(self.target, data)
+
+    def _close_run(self) -> None:
+        if self._values:
+            self._elements.append((RECORDS, self._values, self._timestamps if self.has_timestamps else None))
+            self._values = []
+            self._timestamps = []
+
+
+class ExchangeWriter:
+    """Sends the output of a chain over one edge; subclasses decide which record goes where."""
+
+    def __init__(self, channels: Sequence[ChannelWriter]) -> None:
+        self._channels = channels
+        self.records = 0
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Take a run of records."""
+        self.records += len(values)
+        self._spread(values, timestamps)
+        for channel in self._channels:
+            if channel.is_full():
+                channel.flush()
+
+    def _spread(self, values: Values, timestamps: Timestamps) -> None:
+        """Put records into channels; here: all of them into the only channel."""
+        self._append(self._channels[0], values, timestamps)
+
+    @staticmethod
+    def _append(channel: ChannelWriter, values: Values, timestamps: Timestamps) -> None:
+        buffered, times = channel.open_run(has_timestamps=timestamps is not None)
+        buffered.extend(values)
+        if timestamps is not None:
+            times.extend(timestamps)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Send a watermark to every target."""
+        self.broadcast((WATERMARK, timestamp))
+
+    def process_status(self, is_idle: bool) -> None:  # noqa: FBT001 - the element has exactly this one field
+        """Tell every target that this subtask became idle or active."""
+        self.broadcast((STATUS, is_idle))
+
+    def broadcast(self, element: Element) -> None:
+        """Send a control element to every target."""
+        for channel in self._channels:
+            channel.add(element)
+
+    def flush(self) -> None:
+        """Send all unfilled blocks."""
+        for channel in self._channels:
+            channel.flush()
