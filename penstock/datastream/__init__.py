@@ -1,0 +1,125 @@
+"""The DataStream API, under the names and at the place PyFlink gives it.
+
+What a program is made of is imported at once; environment and streams are imported when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from penstock.datastream.functions import (
+    AggregateFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    FilterFunction,
+    FlatMapFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    Partitioner,
+    ProcessFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+    RuntimeContext,
+    SinkFunction,
+    SourceFunction,
+    WindowFunction,
+)
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.runtime_mode import (
+    CheckpointingMode,
+    ExternalizedCheckpointRetention,
+    RuntimeExecutionMode,
+    TimeCharacteristic,
+    TimeDomain,
+)
+from penstock.vocabulary.timer_service import TimerService
+from penstock.vocabulary.triggers import Trigger, TriggerResult
+from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner
+from penstock.vocabulary.windows import CountWindow, GlobalWindow, TimeWindow, Window
+
+__all__ = [
+    "AggregateFunction",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
+    "BroadcastConnectedStream",
+    "BroadcastProcessFunction",
+    "BroadcastStream",
+    "CheckpointingMode",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
+    "ConnectedStreams",
+    "CountWindow",
+    "DataStream",
+    "DataStreamSink",
+    "ExternalizedCheckpointRetention",
+    "FilterFunction",
+    "FlatMapFunction",
+    "GlobalWindow",
+    "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
+    "KeyedProcessFunction",
+    "KeyedStream",
+    "MapFunction",
+    "MergingWindowAssigner",
+    "OutputTag",
+    "Partitioner",
+    "ProcessFunction",
+    "ProcessWindowFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+    "RuntimeExecutionMode",
+    "SinkFunction",
+    "SourceFunction",
+    "StreamExecutionEnvironment",
+    "TimeCharacteristic",
+    "TimeDomain",
+    "TimeWindow",
+    "TimerService",
+    "Trigger",
+    "TriggerResult",
+    "Window",
+    "WindowAssigner",
+    "WindowFunction",
+    "WindowedStream",
+]
+
+_MODULE_OF = {
+    "AsyncDataStream": "penstock.api.async_data_stream",
+    "BroadcastConnectedStream": "penstock.api.broadcast_streams",
+    "BroadcastStream": "penstock.api.broadcast_streams",
+    "ConnectedStreams": "penstock.api.connected_streams",
+    "DataStream": "penstock.api.data_stream",
+    "DataStreamSink": "penstock.api.data_stream_sink",
+    "KeyedStream": "penstock.api.keyed_stream",
+    "StreamExecutionEnvironment": "penstock.api.environment",
+    "WindowedStream": "penstock.api.windowed_stream",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a class of the fluent API when it is first asked for."""
+    module = _MODULE_OF.get(name)
+    if module is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Lists all names, imported yet or not."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,9 @@
+"""The timer service, at the place PyFlink gives it."""
+
+from penstock.vocabulary.timer_service import (
+    TimerService,
+)
+
+__all__ = [
+    "TimerService",
+]
