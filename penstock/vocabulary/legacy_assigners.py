@@ -30,6 +30,7 @@ __all__ = [
     "LegacyAssigner",
     "LegacyTimestamps",
     "LegacyWatermarks",
+    "PeriodicAssigner",
 ]
 
 T = TypeVar("T")
@@ -40,18 +41,14 @@ class LegacyAssigner(ABC, Generic[T]):
     """Is the root of the assigners that make timestamps and watermarks in one object."""
 
     @abstractmethod
-    def extract_timestamp(self, element: T, previous_element_timestamp: int) -> int:
-        """Returns the event time of the element; the second parameter is what it had before, or NO_TIMESTAMP."""
-
     def assign(self, element: T, previous_element_timestamp: int) -> int:
         """Returns the event time of the element and keeps what the watermark needs to know about it."""
-        return self.extract_timestamp(element, previous_element_timestamp)
 
     def set_clock(self, clock: Callable[[], int]) -> None:
         """Hands over the clock of the runtime, before the first record."""
 
 
-class AssignerWithPeriodicWatermarks(LegacyAssigner[T]):
+class PeriodicAssigner(LegacyAssigner[T]):
     """Is asked for its watermark at every auto-watermark interval, also when no data comes."""
 
     @abstractmethod
@@ -59,18 +56,38 @@ class AssignerWithPeriodicWatermarks(LegacyAssigner[T]):
         """Returns the watermark; None or one that is not later than the last has no effect."""
 
 
+class AssignerWithPeriodicWatermarks(PeriodicAssigner[T]):
+    """Extracts timestamps and is asked for its watermark at every auto-watermark interval."""
+
+    @abstractmethod
+    def extract_timestamp(self, element: T, previous_element_timestamp: int) -> int:
+        """Returns the event time of the element; the second parameter is what it had before, or NO_TIMESTAMP."""
+
+    def assign(self, element: T, previous_element_timestamp: int) -> int:
+        """Returns the extracted timestamp."""
+        return self.extract_timestamp(element, previous_element_timestamp)
+
+
 AssignerWithPeriodicWatermarksWrapper = AssignerWithPeriodicWatermarks
 
 
 class AssignerWithPunctuatedWatermarks(LegacyAssigner[T]):
-    """Is asked for a watermark after each element, which goes downstream before it."""
+    """Extracts timestamps and is asked for a watermark after each element, which goes downstream before it."""
+
+    @abstractmethod
+    def extract_timestamp(self, element: T, previous_element_timestamp: int) -> int:
+        """Returns the event time of the element; the second parameter is what it had before, or NO_TIMESTAMP."""
 
     @abstractmethod
     def check_and_get_next_watermark(self, last_element: T, extracted_timestamp: int) -> Watermark | int | None:
         """Returns the watermark after that element; None or one that is not later than the last has no effect."""
 
+    def assign(self, element: T, previous_element_timestamp: int) -> int:
+        """Returns the extracted timestamp."""
+        return self.extract_timestamp(element, previous_element_timestamp)
 
-class BoundedOutOfOrdernessTimestampExtractor(AssignerWithPeriodicWatermarks[T]):
+
+class BoundedOutOfOrdernessTimestampExtractor(PeriodicAssigner[T]):
     """Follows the largest timestamp at a fixed distance: watermark = max - bound, without the newer extra -1 ms."""
 
     def __init__(self, max_out_of_orderness: TimeLength) -> None:
@@ -80,9 +97,8 @@ class BoundedOutOfOrdernessTimestampExtractor(AssignerWithPeriodicWatermarks[T])
             raise ProgramError(msg)
         self._max_timestamp = MIN_TIMESTAMP + self._bound
 
-    # One parameter less than in the root, as in Flink, where the two forms are overloads.
     @abstractmethod
-    def extract_timestamp(self, element: T) -> int:  # type: ignore[override]
+    def extract_timestamp(self, element: T) -> int:
         """Returns the event time of the element."""
 
     def assign(self, element: T, previous_element_timestamp: int) -> int:
@@ -101,7 +117,7 @@ class BoundedOutOfOrdernessTimestampExtractor(AssignerWithPeriodicWatermarks[T])
         return self._bound
 
 
-class AscendingTimestampExtractor(AssignerWithPeriodicWatermarks[T]):
+class AscendingTimestampExtractor(PeriodicAssigner[T]):
     """Follows timestamps that should not decrease: watermark = max - 1 ms; it logs elements out of order."""
 
     _max_timestamp = MIN_TIMESTAMP
@@ -110,7 +126,7 @@ class AscendingTimestampExtractor(AssignerWithPeriodicWatermarks[T]):
     def extract_ascending_timestamp(self, element: T) -> int:
         """Returns the event time of the element, not smaller than that of the element before."""
 
-    def extract_timestamp(self, element: T, previous_element_timestamp: int) -> int:
+    def assign(self, element: T, previous_element_timestamp: int) -> int:
         """Returns the event time of the element and remembers the largest."""
         timestamp = self.extract_ascending_timestamp(element)
         if timestamp >= self._max_timestamp:
@@ -124,7 +140,7 @@ class AscendingTimestampExtractor(AssignerWithPeriodicWatermarks[T]):
         return Watermark(max(self._max_timestamp - 1, MIN_TIMESTAMP))
 
 
-class IngestionTimeAssigner(AssignerWithPeriodicWatermarks[Any]):
+class IngestionTimeAssigner(PeriodicAssigner[Any]):
     """Gives each element the time at which it arrives; time stands still while the clock runs backwards."""
 
     def __init__(self) -> None:
@@ -135,7 +151,7 @@ class IngestionTimeAssigner(AssignerWithPeriodicWatermarks[Any]):
         """Takes the clock that gives the arrival times."""
         self._clock = clock
 
-    def extract_timestamp(self, element: Any, previous_element_timestamp: int) -> int:
+    def assign(self, element: Any, previous_element_timestamp: int) -> int:
         """Returns the present time."""
         return self._now()
 
@@ -170,7 +186,7 @@ class LegacyWatermarks(WatermarkGenerator[Any]):
     """Is the watermark half of a legacy assigner; it works on the same object as the timestamp half."""
 
     def __init__(self, assigner: LegacyAssigner[Any]) -> None:
-        self._periodic = assigner if isinstance(assigner, AssignerWithPeriodicWatermarks) else None
+        self._periodic = assigner if isinstance(assigner, PeriodicAssigner) else None
         self._punctuated = assigner if isinstance(assigner, AssignerWithPunctuatedWatermarks) else None
 
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
