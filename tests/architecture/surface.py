@@ -42,14 +42,14 @@ class Listed:
         """Return the object of that name in this package, or MISSING."""
         try:
             found: Any = importlib.import_module(f"penstock.{self.module}")
-        except ModuleNotFoundError as missing:
-            if not f"penstock.{self.module}".startswith(missing.name or "?"):
+            for part in self.path.removesuffix(".__init__").split("."):
+                found = getattr(found, part)
+        except AttributeError:
+            return MISSING
+        except ModuleNotFoundError as missing_module:
+            if (missing_module.name or "").split(".")[0] != "penstock":
                 raise
             return MISSING
-        for part in self.path.split("."):
-            if part == "__init__" or not hasattr(found, part):
-                return found.__init__ if part == "__init__" else MISSING
-            found = getattr(found, part)
         return found
 
 
@@ -106,14 +106,12 @@ def parameter_complaint(listed: Listed) -> str | None:
     """Say how a method's parameters differ from PyFlink's so that a call made for PyFlink would not do here."""
     owner_path, _, name = listed.path.rpartition(".")
     owner = Listed("class", listed.module, owner_path).find()
-    if name == "__init__":
-        ours = list(inspect.signature(owner).parameters.values())
-    else:
-        ours = list(inspect.signature(listed.find()).parameters.values())
-        if inspect.isfunction(inspect.getattr_static(owner, name)):
-            if listed.kind != "method":
-                return f"is a {listed.kind} in PyFlink"
-            ours = ours[1:]
+    written = inspect.getattr_static(owner, name)
+    # A class whose constructor is __new__ (a named tuple, say) is asked as a whole.
+    called = owner if name == "__init__" and not inspect.isfunction(written) else getattr(owner, name)
+    ours = list(inspect.signature(called).parameters.values())
+    if listed.kind == "method" and inspect.isfunction(written):
+        ours = ours[1:]
     wanted = _parameters(listed.parameters)
     for position, theirs in enumerate(wanted):
         mine = ours[position] if position < len(ours) else None

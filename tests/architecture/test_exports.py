@@ -86,7 +86,19 @@ def _is_re_export(node: ast.stmt) -> bool:
             return True
         case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.AnnAssign(target=ast.Name(id="__all__")):
             return True
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=table) | ast.AnnAssign(target=ast.Name(id=name), value=table)
+        ):
+            return name.startswith("_") and _is_literal(table)  # where __getattr__ looks up what it imports
         case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=[]):
             return all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in body)
         case _:
             return False
+
+
+def _is_literal(value: ast.expr | None) -> bool:
+    try:
+        ast.literal_eval(value or "")
+    except ValueError:
+        return False
+    return True
