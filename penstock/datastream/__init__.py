@@ -48,7 +48,6 @@ from penstock.vocabulary.windows import CountWindow, GlobalWindow, TimeWindow, W
 
 __all__ = [
     "AggregateFunction",
-    "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
@@ -97,7 +96,6 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "AsyncDataStream": "penstock.api.async_data_stream",
     "BroadcastConnectedStream": "penstock.api.broadcast_streams",
     "BroadcastStream": "penstock.api.broadcast_streams",
     "ConnectedStreams": "penstock.api.connected_streams",

@@ -38,6 +38,12 @@ from penstock.vocabulary.functions import (
     ReduceFunction,
     ReduceFunctionWrapper,
 )
+from penstock.vocabulary.legacy_assigners import (
+    AscendingTimestampExtractor,
+    AssignerWithPeriodicWatermarks,
+    AssignerWithPunctuatedWatermarks,
+    BoundedOutOfOrdernessTimestampExtractor,
+)
 from penstock.vocabulary.process_functions import (
     CoProcessFunction,
     KeyedCoProcessFunction,
@@ -86,11 +92,15 @@ from penstock.vocabulary.window_functions import (
 __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
+    "AscendingTimestampExtractor",
+    "AssignerWithPeriodicWatermarks",
+    "AssignerWithPunctuatedWatermarks",
     "AsyncFunction",
     "AsyncFunctionDescriptor",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
+    "BoundedOutOfOrdernessTimestampExtractor",
     "BroadcastProcessFunction",
     "CheckpointListener",
     "CheckpointedFunction",
