@@ -34,7 +34,8 @@ class Row:
     """A record whose fields are read by position, by name or as attributes.
 
     Keyword arguments name the fields; positional ones leave them unnamed. A row of unnamed strings also serves
-    as a template: calling it makes rows with those field names.
+    as a template: calling it makes rows with those field names. `in` looks among the names of named fields and
+    among the values of unnamed ones.
 
     Example:
         >>> row = Row(name="Alice", age=11)
@@ -98,7 +99,7 @@ class Row:
         return dict(zip(self._fields, values, strict=False))
 
     def __contains__(self, item: object) -> bool:
-        return item in self._values
+        return item in (self._values if self._fields is None else self._fields)
 
     def __call__(self, *args: Any) -> Row:
         """Returns a row of the given values whose field names are the values of this one."""
@@ -135,15 +136,18 @@ class Row:
         return _create_row, (self._fields, tuple(self._values), self._row_kind)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Row)
-            and self._fields == other._fields
-            and self._row_kind is other._row_kind
-            and self._values == other._values
-        )
+        if not isinstance(other, Row) or self._row_kind is not other._row_kind:
+            return False
+        if self._fields == other._fields:
+            return self._values == other._values
+        # Named rows are equal if their fields are, in whichever order they were given.
+        return self._fields is not None and other._fields is not None and self.as_dict() == other.as_dict()
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values))
+        if self._fields is None:
+            return hash(tuple(self._values))
+        by_name = sorted(zip(self._fields, self._values, strict=False), key=lambda field: field[0])
+        return hash(tuple(value for _, value in by_name))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._values)

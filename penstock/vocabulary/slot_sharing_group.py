@@ -200,7 +200,7 @@ class SlotSharingGroup:
             others = (self._task_off_heap_memory, self._managed_memory, *self._external_resources)
             required = (self._cpu_cores, self._task_heap_memory)
             if any(value is not None for value in (*required, *others)) and None in required:
-                msg = f"The slot sharing group {self._name!r} has resources, so it needs cpu_cores and task_heap_memory."
+                msg = f"The slot sharing group {self._name!r} has resources: it needs cpu_cores and task_heap_memory."
                 raise ValueError(msg)
             return SlotSharingGroup(
                 self._name,

@@ -1,0 +1,5 @@
+"""The identity of a job."""
+
+from penstock.vocabulary.job import JobID
+
+__all__ = ["JobID"]
