@@ -9,6 +9,7 @@ from penstock.vocabulary.durations import Duration, Instant, Time
 from penstock.vocabulary.execution_config import ExecutionConfig
 from penstock.vocabulary.input_dependency_constraint import InputDependencyConstraint
 from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
+from penstock.vocabulary.legacy_assigners import AssignerWithPeriodicWatermarksWrapper
 from penstock.vocabulary.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from penstock.vocabulary.rows import Row, RowKind
 from penstock.vocabulary.serialization import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.api.job_client import JobClient
 
 __all__ = [
+    "AssignerWithPeriodicWatermarksWrapper",
     "ByteArraySchema",
     "CompletableFuture",
     "ConfigOption",

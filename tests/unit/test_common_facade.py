@@ -11,13 +11,15 @@ NAMES = {
         "Configuration ConfigOption ConfigOptions ExecutionConfig TypeInformation TypeSerializer Types "
         "SerializationSchema DeserializationSchema SimpleStringSchema ByteArraySchema Encoder CompletableFuture "
         "InputDependencyConstraint JobExecutionResult JobID JobStatus RestartStrategies "
-        "RestartStrategyConfiguration Row RowKind WatermarkStrategy Duration Instant Time"
+        "RestartStrategyConfiguration Row RowKind WatermarkStrategy Duration Instant Time "
+        "AssignerWithPeriodicWatermarksWrapper JobClient"
     ),
     "penstock.common.completable_future": "CompletableFuture",
     "penstock.common.config_options": "ConfigOption ConfigOptions",
     "penstock.common.configuration": "Configuration",
     "penstock.common.execution_config": "ExecutionConfig",
     "penstock.common.input_dependency_constraint": "InputDependencyConstraint",
+    "penstock.common.job_client": "JobClient",
     "penstock.common.job_execution_result": "JobExecutionResult",
     "penstock.common.job_id": "JobID",
     "penstock.common.job_status": "JobStatus",
@@ -34,7 +36,7 @@ NAMES = {
         "TimeTypeInfo TimestampTypeInfo ListTypeInfo MapTypeInfo LocalTimeTypeInfo ExternalTypeInfo Types"
     ),
     "penstock.common.types": "Row RowKind",
-    "penstock.common.watermark_strategy": "WatermarkStrategy TimestampAssigner",
+    "penstock.common.watermark_strategy": ("WatermarkStrategy TimestampAssigner AssignerWithPeriodicWatermarksWrapper"),
     "penstock.metrics": "MetricGroup Metric Counter Meter Distribution",
     "penstock.metrics.metricbase": "MetricGroup Metric Counter Meter Distribution",
 }

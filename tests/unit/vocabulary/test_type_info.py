@@ -20,6 +20,10 @@ UTC = datetime.UTC
 PLUS_ONE = datetime.timezone(datetime.timedelta(hours=1))
 
 
+def wall_clock(*fields):
+    return datetime.datetime(*fields, tzinfo=UTC).replace(tzinfo=None)
+
+
 @pytest.mark.parametrize(
     ("type_info", "text"),
     [
@@ -80,15 +84,15 @@ def test_types_with_different_parts_differ():
         (Types.SQL_DATE(), datetime.date(1969, 12, 31), -1),
         (Types.SQL_TIME(), datetime.time(0, 0), 0),
         (Types.SQL_TIME(), datetime.time(1, 2, 3, 4), 3_723_000_004),
-        (Types.SQL_TIMESTAMP(), datetime.datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None), 0),
+        (Types.SQL_TIMESTAMP(), wall_clock(1970, 1, 1), 0),
         (
             Types.SQL_TIMESTAMP(),
-            datetime.datetime(1970, 1, 2, 0, 0, 1, 5, tzinfo=UTC).replace(tzinfo=None),
+            wall_clock(1970, 1, 2, 0, 0, 1, 5),
             86_401_000_005,
         ),
         (
             Types.SQL_TIMESTAMP(),
-            datetime.datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC).replace(tzinfo=None),
+            wall_clock(1969, 12, 31, 23, 59, 59),
             -1_000_000,
         ),
         (Types.INSTANT(), Instant(1, 2_000), 1_000_002),
@@ -132,7 +136,7 @@ def test_none_stays_none(type_info):
 
 def test_times_with_a_zone_are_turned_into_utc():
     noon = datetime.datetime(1970, 1, 1, 12, tzinfo=PLUS_ONE)
-    eleven = datetime.datetime(1970, 1, 1, 11, tzinfo=UTC).replace(tzinfo=None)
+    eleven = wall_clock(1970, 1, 1, 11)
     timestamps, times = Types.SQL_TIMESTAMP(), Types.SQL_TIME()
     assert timestamps.from_internal_type(timestamps.to_internal_type(noon)) == eleven
     assert times.from_internal_type(times.to_internal_type(noon.timetz())) == datetime.time(11)
