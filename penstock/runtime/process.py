@@ -18,7 +18,7 @@ from penstock.vocabulary.process_functions import KeyedProcessFunction
 from penstock.vocabulary.runtime_mode import TimeDomain
 from penstock.vocabulary.timer_service import TimerService
 
-__all__ = ["KeyedProcessOperator", "ProcessOperator", "RecordContext", "TimerContext"]
+__all__ = ["KeyedProcessOperator", "ProcessOperator", "RecordContext", "TimerContext", "with_collector"]
 
 
 class RecordContext(KeyedProcessFunction.Context):

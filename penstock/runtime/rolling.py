@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
-from penstock.errors import ProgramError
 from penstock.runtime.elements import Timestamps, Values
 from penstock.runtime.functions import resolve_function
 from penstock.runtime.stateless import FunctionOperator
 from penstock.statestore.heap import HeapStateBackend
+from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import ReduceFunction
-from penstock.vocabulary.rows import Row
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
 
-__all__ = ["ReduceOperator", "RollingOperator", "field_reducer"]
+__all__ = ["ReduceOperator", "RollingOperator"]
 
 _STATE = ValueStateDescriptor("_rolling_state", None)
 _NOTHING = object()
@@ -69,74 +67,4 @@ class RollingOperator(ReduceOperator):
     """``sum``, ``min``, ``max``, ``min_by`` and ``max_by`` of one field."""
 
     def __init__(self, kind: str, position: int | str, key: Callable[[Any], Any]) -> None:
-        super().__init__(field_reducer(kind, position), key)
-
-
-def field_reducer(kind: str, position: int | str) -> Callable[[Any, Any], Any]:
-    """Return the function that combines two records on one field.
-
-    ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by`` keep the whole record that has the
-    smallest or largest value, the first one among equals. A record that is a plain value (position 0) is its own field.
-    """
-    combine = {"sum": operator.add, "min": min, "max": max}.get(kind)
-    is_better = operator.lt if kind == "min_by" else operator.gt
-    get, replace = _field_getter(position), _field_replacer(position)
-
-    def keep_field(known: Any, value: Any) -> Any:
-        assert combine is not None
-        return replace(known, combine(get(known), get(value)))
-
-    def keep_record(known: Any, value: Any) -> Any:
-        return value if is_better(get(value), get(known)) else known
-
-    return keep_record if combine is None else keep_field
-
-
-def _field_getter(position: int | str) -> Callable[[Any], Any]:
-    if isinstance(position, int):
-
-        def get(record: Any) -> Any:
-            if isinstance(record, (tuple, list, Row)):
-                return record[position]
-            if position == 0:
-                return record
-            message = f"A record of type {type(record).__name__} has no field {position}; use tuples or Row."
-            raise ProgramError(message)
-
-        return get
-
-    def get_by_name(record: Any) -> Any:
-        return record[position] if isinstance(record, (dict, Row)) else getattr(record, position)
-
-    return get_by_name
-
-
-def _field_replacer(position: int | str) -> Callable[[Any, Any], Any]:
-    def replace(record: Any, field: Any) -> Any:
-        if isinstance(record, tuple):
-            if isinstance(position, str):
-                return record._replace(**{position: field})  # type: ignore[attr-defined]
-            changed = (*record[:position], field, *record[position + 1 :])
-            return changed if type(record) is tuple else type(record)(*changed)
-        if isinstance(record, (list, dict, Row)):
-            copied = _copied(record)
-            copied[position] = field
-            return copied
-        if position == 0:
-            return field
-        duplicate = object.__new__(type(record))
-        duplicate.__dict__.update(record.__dict__)
-        duplicate.__dict__[position] = field
-        return duplicate
-
-    return replace
-
-
-def _copied(record: Any) -> Any:
-    if not isinstance(record, Row):
-        return record.copy()
-    row = Row(*record)
-    if getattr(record, "_fields", None):
-        row.set_field_names(record._fields)
-    row.set_row_kind(record.get_row_kind())
-    return row
+        super().__init__(FieldReducer(kind, position), key)

@@ -43,7 +43,7 @@ class Task:
         self.clock = clock
         self.processing_time = ProcessingTimeService(clock)
         self.outbox: list[tuple[int, bytes]] = []
-        self.metrics = MetricGroup()
+        self.metrics = MetricGroup(clock.now)
         self._services = services
         self._attempt = attempt
         plan = job.plan

@@ -55,16 +55,16 @@ class WatermarkAssigner(WatermarkOutput):
             self._last_activity = self._clock.now()
         if self.is_idle:
             self.mark_active()
-        times = self._timestamps(values, timestamps)
         generator = self._generator
         if isinstance(generator, MaxTimestampGenerator) and not generator.per_record:
+            times = self._timestamps(values, timestamps)
             if times is not None:
                 highest = max(times)
                 self.max_timestamp = max(self.max_timestamp, highest)
                 generator.observe(highest)
             self._emit(values, times)
         else:
-            self._process_each(values, times)
+            self._process_each(values, timestamps)
 
     def _timestamps(self, values: Values, timestamps: Timestamps) -> Timestamps:
         extract = self._extract
@@ -74,21 +74,27 @@ class WatermarkAssigner(WatermarkOutput):
             return [extract(value, MIN_TIMESTAMP) for value in values]
         return [extract(value, timestamp) for value, timestamp in zip(values, timestamps, strict=True)]
 
-    def _process_each(self, values: Values, times: Timestamps) -> None:
-        """Ask the generator after every record; cut the run where it answers with a watermark."""
-        on_event = self._generator.on_event
-        start = 0
+    def _process_each(self, values: Values, timestamps: Timestamps) -> None:
+        """Extract and ask record by record, because an assigner may remember what it saw; cut the run at each watermark."""
+        extract, on_event = self._extract, self._generator.on_event
+        has_times = extract is not None or timestamps is not None
+        run: Values = []
+        times: list[int] = []
         for position, value in enumerate(values):
-            on_event(value, MIN_TIMESTAMP if times is None else times[position], self)
+            time = MIN_TIMESTAMP if timestamps is None else timestamps[position]
+            if extract is not None:
+                time = extract(value, time)
+            run.append(value)
+            times.append(time)
+            if time > self.max_timestamp:
+                self.max_timestamp = time
+            on_event(value, time, self)
             if self._pending is not None:
-                end = position + 1
-                self._emit(values[start:end], None if times is None else times[start:end])
+                self._emit(run, times if has_times else None)
+                run, times = [], []
                 self._advance()
-                start = end
-        if start < len(values):
-            self._emit(values[start:], None if times is None else times[start:])
-        if times:
-            self.max_timestamp = max(self.max_timestamp, *times)
+        if run:
+            self._emit(run, times if has_times else None)
 
     def on_periodic_emit(self) -> None:
         """Ask the generator, as happens once per auto-watermark interval."""

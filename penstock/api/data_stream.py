@@ -1,0 +1,224 @@
+"""The stream a program builds on. Every method adds a step to the graph; nothing runs before ``execute``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from penstock.api.data_stream_sink import DataStreamSink
+from penstock.api.partitioned import Partitioned
+from penstock.api.program import check_function, key_function, location, step_name
+from penstock.api.step_settings import StepSettings
+from penstock.errors import ProgramError
+from penstock.graph import steps
+from penstock.graph.nodes import Chaining, Upstream
+from penstock.graph.partitioning import KeyGroups
+from penstock.vocabulary.functions import FilterFunction, FlatMapFunction, MapFunction
+from penstock.vocabulary.legacy_assigners import LegacyAssigner
+from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.process_functions import KeyedProcessFunction, ProcessFunction
+from penstock.vocabulary.sink_functions import SinkFunction
+from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+
+if TYPE_CHECKING:
+    from penstock.api.collect import CloseableIterator
+    from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.api.keyed_stream import KeyedStream
+    from penstock.api.windowed_stream import AllWindowedStream
+    from penstock.graph.nodes import Node
+    from penstock.vocabulary.execution_config import ExecutionConfig
+
+__all__ = ["DataStream"]
+
+T = TypeVar("T")
+
+
+class DataStream(Partitioned, StepSettings, Generic[T]):
+    """A stream of records."""
+
+    def __init__(self, environment: StreamExecutionEnvironment, upstreams: tuple[Upstream, ...]) -> None:
+        self._environment = environment
+        self._upstreams = upstreams
+
+    # -- steps that turn records into records
+
+    def map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Turn each record into one result."""
+        check_function(func, MapFunction, "map")
+        return self._then(step_name("Map", func), steps.MapStep(function=func, key=self._key()), output_type)
+
+    def flat_map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Turn each record into any number of results, returned, yielded or given to ``out.collect``."""
+        check_function(func, FlatMapFunction, "flat_map")
+        return self._then(step_name("Flat Map", func), steps.FlatMapStep(function=func, key=self._key()), output_type)
+
+    def filter(self, func: Any) -> DataStream[T]:
+        """Keep the records for which the function is true."""
+        check_function(func, FilterFunction, "filter")
+        return self._then(step_name("Filter", func), steps.FilterStep(function=func, key=self._key()))
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+        """Put each record through a process function, which sees time and writes side outputs."""
+        if isinstance(func, KeyedProcessFunction):
+            message = "A KeyedProcessFunction needs a keyed stream: call key_by() before process(), or use a ProcessFunction."
+            raise ProgramError(message, location())
+        check_function(func, ProcessFunction, "process", allow_callable=False)
+        return self._then(step_name("Process", func), steps.ProcessStep(function=func), output_type)
+
+    def project(self, *field_indexes: int) -> DataStream[Any]:
+        """Keep only some fields of tuples, in the order given."""
+        if not field_indexes or any(not isinstance(index, int) or index < 0 for index in field_indexes):
+            message = f"project() needs one or more field indexes, not {field_indexes!r}."
+            raise ProgramError(message, location())
+        return self._then("Projection", steps.MapStep(function=_Projection(field_indexes)))
+
+    def assign_timestamps_and_watermarks(
+        self, watermark_strategy: WatermarkStrategy | LegacyAssigner[Any]
+    ) -> DataStream[T]:
+        """Give each record its event time and derive watermarks."""
+        if isinstance(watermark_strategy, LegacyAssigner):
+            watermark_strategy = WatermarkStrategy.for_legacy_assigner(watermark_strategy)
+        check_function(
+            watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks", allow_callable=False
+        )
+        return self._then("Timestamps/Watermarks", steps.TimestampStep(strategy=watermark_strategy))
+
+    def assign_ascending_timestamps(self, extractor: Any) -> DataStream[T]:
+        """Give each record its event time, which never decreases; the watermark follows 1 ms behind."""
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+            lambda value, _: extractor(value)
+        )
+        return self.assign_timestamps_and_watermarks(strategy)
+
+    # -- other streams
+
+    def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream[Any, T]:
+        """Divide the stream by key: a callable, a ``KeySelector``, a field index or a field name."""
+        from penstock.api.keyed_stream import KeyedStream
+
+        key = key_function(key_selector)
+        upstreams = tuple(Upstream(up.node, KeyGroups(key), up.tag) for up in self._upstreams)
+        return KeyedStream(self._environment, upstreams, key, key_type)
+
+    def union(self, *streams: DataStream[T]) -> DataStream[T]:
+        """Merge streams; each keeps its own order."""
+        merged = self._upstreams
+        for stream in streams:
+            if not isinstance(stream, DataStream):
+                message = f"union() needs streams, not {stream!r:.80}."
+                raise ProgramError(message, location())
+            if stream._environment is not self._environment:
+                message = "union() needs streams of one environment."
+                raise ProgramError(message, location())
+            merged += stream._upstreams
+        return DataStream(self._environment, merged)
+
+    def window_all(self, window_assigner: Any) -> AllWindowedStream[T]:
+        """Put all records, whatever their key, into windows; runs with parallelism 1."""
+        from penstock.api.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
+    def get_side_output(self, output_tag: OutputTag[Any]) -> DataStream[Any]:
+        """Return the stream of a side output of this step."""
+        check_function(output_tag, OutputTag, "get_side_output", allow_callable=False)
+        node = self._node("get_side_output")
+        return DataStream(self._environment, (Upstream(node.id, None, output_tag.tag_id),))
+
+    def split(self, selector: Any) -> Any:
+        """Divide the stream by names; ``select`` picks branches. A record may go to several."""
+        from penstock.api.split_stream import SplitStream
+
+        return SplitStream(self, check_function(selector, object, "split"))
+
+    # -- ends
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print each record on the driver's standard output, with Flink's prefix."""
+        return self._sink("Print to Std. Out", steps.PrintStep(identifier=sink_identifier or ""))
+
+    def add_sink(self, sink_func: Any) -> DataStreamSink:
+        """Hand each record to a ``SinkFunction``."""
+        check_function(sink_func, SinkFunction, "add_sink", allow_callable=False)
+        return self._sink(
+            step_name("Sink", sink_func), steps.SinkFunctionStep(function=sink_func, key=self._key())
+        )
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator[T] | list[T]:
+        """Run the job and iterate over this stream's records while they come; with a limit, return the first ones as a list."""
+        from penstock.api.collect import collect
+
+        return collect(self._environment, self, job_execution_name, limit)
+
+    # -- settings
+
+    def start_new_chain(self) -> Self:
+        """Do not chain this step to what comes before."""
+        return self._set("start_new_chain", chaining=Chaining.HEAD)
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """Set how long a record of this step may wait for its block to fill while the subtask is busy."""
+        if timeout_millis < -1:
+            message = f"The buffer timeout must be -1 (no limit) or more, not {timeout_millis}."
+            raise ProgramError(message, location())
+        return self._set("set_buffer_timeout", buffer_timeout=(1 << 31) if timeout_millis == -1 else timeout_millis)
+
+    def force_non_parallel(self) -> Self:
+        """Fix the parallelism of this step to 1."""
+        return self._set("force_non_parallel", parallelism=1, is_parallelism_fixed=True)
+
+    def get_name(self) -> str:
+        """Return the name of this step."""
+        return self._node("get_name").name
+
+    def get_type(self) -> Any:
+        """Return the type given for this step's records, ``None`` where none was given."""
+        return self._node("get_type").output_type
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """Return the environment the stream belongs to."""
+        return self._environment
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """Return the execution config of the environment."""
+        return self._environment.get_config()
+
+    # -- building
+
+    def _key(self) -> Any:
+        """Return the key selector where the stream is keyed."""
+        return None
+
+    def _node(self, setting: str) -> Node:
+        upstream = self._upstreams[0]
+        if len(self._upstreams) != 1 or upstream.partitioning is not None or upstream.tag is not None:
+            message = (
+                f"{setting}() applies to a step, but this stream is only a view of other steps (a union, a partitioning,"
+                " a side output or a keyed stream). Call it on the step itself."
+            )
+            raise ProgramError(message, location())
+        return self._environment.graph.nodes[upstream.node]
+
+    def _settings_node(self, setting: str) -> int:
+        return self._node(setting).id
+
+    def _then(self, name: str, step: steps.Step, output_type: Any = None, **settings: Any) -> DataStream[Any]:
+        node = self._environment.graph.add(
+            name, step, self._upstreams, location=location(), output_type=output_type, **settings
+        )
+        return DataStream(self._environment, (Upstream(node.id),))
+
+    def _sink(self, name: str, step: steps.Step) -> DataStreamSink:
+        node = self._environment.graph.add(name, step, self._upstreams, location=location(), is_sink=True)
+        return DataStreamSink(self._environment, node.id)
+
+
+class _Projection:
+    """Picks fields of a tuple."""
+
+    def __init__(self, indexes: tuple[int, ...]) -> None:
+        self._indexes = indexes
+
+    def __call__(self, record: Any) -> tuple[Any, ...]:
+        return tuple(record[index] for index in self._indexes)

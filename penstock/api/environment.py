@@ -1,0 +1,178 @@
+"""The entry to everything: sources in, ``execute`` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from penstock.api.data_stream import DataStream
+from penstock.api.environment_settings import EnvironmentSettings
+from penstock.api.job_client import JobClient
+from penstock.api.launch import launch_configuration
+from penstock.api.program import check_function, location, step_name
+from penstock.connectors.collection import CollectionSource
+from penstock.connectors.number_sequence import NumberSequenceSource
+from penstock.connectors.protocols import Source
+from penstock.errors import ProgramError
+from penstock.graph.explain import explain, plan_json
+from penstock.graph.job import Job
+from penstock.graph.nodes import Graph, Upstream
+from penstock.graph.plan import make_plan
+from penstock.graph.settings import JobSettings
+from penstock.graph.steps import SourceFunctionStep, SourceStep
+from penstock.graph.validate import validate
+from penstock.vocabulary.configuration import Configuration
+from penstock.vocabulary.job import JobExecutionResult, JobID
+from penstock.vocabulary.source_functions import ParallelSourceFunction, SourceFunction
+from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+
+if TYPE_CHECKING:
+    from penstock.execution.spark.job_run import JobRun
+
+__all__ = ["StreamExecutionEnvironment"]
+
+_DEFAULT_NAME = "Flink Streaming Job"
+
+
+class StreamExecutionEnvironment(EnvironmentSettings):
+    """Holds the graph of a program and runs it on Spark.
+
+    Example:
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> lines = env.from_collection(["to be", "or not to be"])
+        >>> counts = lines.flat_map(str.split).map(lambda word: (word, 1)).key_by(0).sum(1)
+        >>> print(counts.get_name())
+        Sum
+    """
+
+    def __init__(self, configuration: Configuration | None = None, *, spark_session: Any = None) -> None:
+        super().__init__(configuration or Configuration())
+        self.graph = Graph()
+        self._spark_session = spark_session
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None, *, spark_session: Any = None
+    ) -> StreamExecutionEnvironment:
+        """Return an environment with the settings of the configuration file, the command line and the given configuration.
+
+        A ``SparkSession`` given here (or one that is active when the job starts) runs the job; else a local one is created.
+        """
+        settings = launch_configuration()
+        if configuration is not None:
+            settings.add_all(configuration)
+        return StreamExecutionEnvironment(settings, spark_session=spark_session)
+
+    # -- sources
+
+    def from_collection(self, collection: Iterable[Any], type_info: Any = None) -> DataStream[Any]:
+        """Return a stream of the elements of a collection, in order, with parallelism 1."""
+        if isinstance(collection, (str, bytes)) or not isinstance(collection, Iterable):
+            message = f"from_collection() needs a list or another iterable of records, not {collection!r:.60}."
+            raise ProgramError(message, location())
+        return self._source("Collection Source", SourceStep(source=CollectionSource(collection)), 1, type_info)
+
+    def from_elements(self, *elements: Any) -> DataStream[Any]:
+        """Return a stream of the given elements, in order, with parallelism 1."""
+        return self.from_collection(elements)
+
+    def from_sequence(self, start: int, end: int) -> DataStream[int]:
+        """Return a stream of the numbers from ``start`` to ``end``, both included."""
+        return self._source("Sequence Source", SourceStep(source=NumberSequenceSource(start, end)), None, None)
+
+    def from_source(
+        self, source: Source[Any], watermark_strategy: WatermarkStrategy, source_name: str, type_info: Any = None
+    ) -> DataStream[Any]:
+        """Return the stream of a source; the strategy is applied to each of its splits."""
+        check_function(source, Source, "from_source", allow_callable=False)
+        check_function(watermark_strategy, WatermarkStrategy, "from_source", allow_callable=False)
+        step = SourceStep(source=source, strategy=watermark_strategy)
+        return self._source(source_name, step, None if source.is_parallel else 1, type_info)
+
+    def add_source(
+        self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
+    ) -> DataStream[Any]:
+        """Return the stream of a ``SourceFunction``; only a ``ParallelSourceFunction`` runs with a parallelism above 1."""
+        check_function(source_func, SourceFunction, "add_source", allow_callable=False)
+        parallelism = None if isinstance(source_func, ParallelSourceFunction) else 1
+        name = step_name("Source", source_func) if source_name == "Custom Source" else source_name
+        return self._source(name, SourceFunctionStep(function=source_func), parallelism, type_info)
+
+    def _source(self, name: str, step: Any, parallelism: int | None, type_info: Any) -> DataStream[Any]:
+        node = self.graph.add(
+            name,
+            step,
+            location=location(),
+            parallelism=parallelism,
+            is_parallelism_fixed=parallelism == 1,
+            output_type=type_info,
+        )
+        return DataStream(self, (Upstream(node.id),))
+
+    # -- running
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the job on Spark and wait for its end; raises what made it fail. Ctrl-C cancels it."""
+        run = self._start(job_name)
+        try:
+            return run.wait()
+        except KeyboardInterrupt:
+            run.cancel()
+            raise
+
+    def execute_async(self, job_name: str = _DEFAULT_NAME) -> JobClient:
+        """Start the job on Spark and return at once."""
+        return JobClient(self._start(job_name))
+
+    def get_execution_plan(self) -> str:
+        """Return the graph as JSON, in Flink's form."""
+        return plan_json(self.graph, self._settings(None))
+
+    def explain(self) -> str:
+        """Return the plan as text: stages, chains, exchanges and the slots they need."""
+        settings = self._settings(None)
+        validate(self.graph, settings)
+        return explain(self.graph, settings)
+
+    def close(self) -> None:
+        """Stop the Spark session, if this environment created it."""
+        if self._spark_session is None:
+            from penstock.execution.spark.session import stop_own_session
+
+            stop_own_session()
+
+    def _settings(self, job_name: str | None) -> JobSettings:
+        return JobSettings(
+            name=job_name or self._configuration.get_string("pipeline.name", None) or _DEFAULT_NAME,
+            parallelism=self._parallelism,
+            max_parallelism=self._max_parallelism,
+            is_chaining_enabled=self._is_chaining_enabled,
+            buffer_timeout=self._buffer_timeout,
+            auto_watermark_interval=self._config.get_auto_watermark_interval(),
+            job_parameters=dict(self._config.get_global_job_parameters()),
+            options=self._configuration.to_dict(),
+        )
+
+    def _build_job(self, job_name: str | None) -> Job:
+        """Check the graph, turn it into a job and start over with an empty graph, as Flink does."""
+        settings = self._settings(job_name)
+        validate(self.graph, settings)
+        job = Job(
+            id=JobID.generate().to_hex_string(),
+            plan=make_plan(self.graph, settings),
+            settings=settings,
+            execution_config=self._config,
+        )
+        self.graph = Graph()
+        return job
+
+    def _start(self, job_name: str | None) -> JobRun:
+        job = self._build_job(job_name)
+        # Imported here, so that building a program needs no Spark.
+        from penstock.execution.spark.job_run import start_job
+
+        return start_job(job, session=self._spark_session, python_files=self._python_files)
+
+    def _start_collecting(self, job_name: str | None, collection: str) -> tuple[JobClient, Iterator[Any]]:
+        run = self._start(job_name)
+        return JobClient(run), run.collected(collection)

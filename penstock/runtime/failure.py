@@ -1,0 +1,103 @@
+"""Explains what went wrong in a task: which step, whose function, which record; the user's own traceback first.
+
+Nothing is recorded on the way of a record. The frames of the traceback tell everything afterwards.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from penstock.errors import PenstockError, UserFunctionError
+from penstock.runtime.functions import describe_function
+from penstock.runtime.operator import Operator
+from penstock.runtime.task import Task
+
+__all__ = ["explain_failure"]
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_RECORD_LENGTH = 200
+
+
+@dataclass
+class _Place:
+    """Where in the traceback Penstock's part ends."""
+
+    operator: Operator | None = None
+    record: Any = None
+    has_record: bool = False
+    user_frames: TracebackType | None = None
+
+
+def explain_failure(error: BaseException, task: Task | None = None) -> PenstockError:
+    """Return the error to show: a ``UserFunctionError`` where a function of the program raised, with its traceback."""
+    if isinstance(error, UserFunctionError):
+        return error
+    place = _find(error)
+    if place.operator is None:
+        place.operator = _source_of(error, task)
+    if isinstance(error, PenstockError) and place.operator is None:
+        return error
+    if place.operator is None:
+        shown = "".join(traceback.format_exception(error))
+        return UserFunctionError(step="?", function="?", error=_line(error), user_traceback=shown)
+    frames = place.user_frames or error.__traceback__
+    shown = "".join(traceback.format_exception(type(error), error, frames))
+    return UserFunctionError(
+        step=place.operator.context.info.label,
+        function=_function(place.operator),
+        error=_line(error),
+        user_traceback=shown,
+        record=_shorten(place.record) if place.has_record else None,
+    )
+
+
+def _line(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(error)).strip()
+
+
+def _function(operator: Operator) -> str:
+    function = getattr(operator, "function", None)
+    return type(operator).__name__ if function is None else describe_function(function)
+
+
+def _source_of(error: BaseException, task: Task | None) -> Operator | None:
+    """Return the operator whose source thread raised the error: such a traceback does not lead through the task's loop."""
+    for subtask in task.subtasks.values() if task is not None else ():
+        if getattr(subtask.chain.head, "_error", None) is error:
+            return subtask.chain.head
+    return None
+
+
+def _find(error: BaseException) -> _Place:
+    place = _Place()
+    current = error.__traceback__
+    while current is not None:
+        frame = current.tb_frame
+        if _is_own(frame):
+            place.user_frames = None
+            owner = frame.f_locals.get("self")
+            if isinstance(owner, Operator):
+                place.operator = owner
+                place.has_record = False
+            if "value" in frame.f_locals:
+                place.record, place.has_record = frame.f_locals["value"], True
+        elif place.user_frames is None:
+            place.user_frames = current
+        current = current.tb_next
+    return place
+
+
+def _is_own(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def _shorten(record: Any) -> str:
+    try:
+        shown = repr(record)
+    except Exception as error:  # noqa: BLE001 - a repr of the user's may raise anything
+        return f"<{type(record).__name__} whose repr raises {error!r}>"
+    return shown if len(shown) <= _RECORD_LENGTH else f"{shown[:_RECORD_LENGTH]}... ({len(shown)} characters)"

@@ -1,0 +1,134 @@
+"""Runs a whole job in this process, deterministically: the real tasks, without Spark, network or threads.
+
+What is not simulated: several processes (plain globals are shared by all subtasks), the network, and waiting. Everything else is
+the code that runs on Spark, the encoding of every block included.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from penstock.api.environment import StreamExecutionEnvironment
+from penstock.graph.job import Job
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.failure import explain_failure
+from penstock.runtime.task import Task
+from penstock.testing.copied_job import copy_job
+
+__all__ = ["LocalRun", "run_locally"]
+
+
+class LocalRun:
+    """One run of a job, driven step by step.
+
+    Attributes:
+        clock: The clock of all subtasks; it moves only when it is told to.
+        printed: The lines that ``print()`` steps have printed.
+        collected: Per collecting sink, the records that have arrived.
+    """
+
+    def __init__(self, job: Job, *, clock: ManualClock | None = None) -> None:
+        # Each subtask of a real job has functions of its own, so the job is copied as it would be on its way to a worker.
+        self.clock = clock or ManualClock()
+        self.printed: list[str] = []
+        self.collected: dict[str, list[Any]] = {}
+        services: dict[str, Any] = {"print": self.printed.extend, "collect": self._collect}
+        self.stages = [
+            [
+                Task(copy_job(job), stage.index, index, clock=self.clock, services=services)
+                for index in range(stage.parallelism)
+            ]
+            for stage in job.plan.stages
+        ]
+        self.tasks = [task for tasks in self.stages for task in tasks]
+        self._inboxes: dict[tuple[int, int], deque[bytes]] = {
+            (task.stage, task.index): deque() for task in self.tasks
+        }
+        self._is_open = False
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the whole job has come to its end."""
+        return all(task.is_finished for task in self.tasks) and not any(self._inboxes.values())
+
+    def open(self) -> None:
+        """Open all subtasks, the last stage first."""
+        if not self._is_open:
+            self._is_open = True
+            for task in reversed(self.tasks):
+                self._guarded(task, task.open)
+
+    def settle(self) -> bool:
+        """Deliver everything that is under way, but ask no source; tell whether there was something."""
+        self.open()
+        has_worked = False
+        is_busy = True
+        while is_busy:
+            is_busy = False
+            for task in self.tasks:
+                inbox = self._inboxes[task.stage, task.index]
+                self._guarded(task, task.processing_time.fire_due)
+                while inbox:
+                    is_busy = has_worked = True
+                    self._guarded(task, task.receive, inbox.popleft())
+                self._guarded(task, task.flush)
+                for target, block in task.take_outbox():
+                    is_busy = has_worked = True
+                    self._inboxes[task.stage + 1, target].append(block)
+        return has_worked
+
+    def step(self) -> bool:
+        """Ask every source once and deliver what follows; tell whether anything happened."""
+        self.open()
+        has_emitted = False
+        for task in self.tasks:
+            has_emitted = self._guarded(task, task.poll_sources) or has_emitted
+        return self.settle() or has_emitted
+
+    def advance(self, millis: int) -> None:
+        """Move the clock and run what becomes due, millisecond by millisecond where something is due."""
+        self.open()
+        target = self.clock.now() + millis
+        while True:
+            due = [time for task in self.tasks if (time := task.processing_time.next_time()) is not None]
+            next_time = min((time for time in due if time <= target), default=target)
+            self.clock.set(max(next_time, self.clock.now()))
+            self.settle()
+            if next_time >= target:
+                return
+
+    def run(self) -> LocalRun:
+        """Run to the end; the clock jumps to the next timer where nothing else can happen."""
+        try:
+            while not self.is_finished:
+                if not self.step() and not self.is_finished:
+                    self._jump()
+        finally:
+            self.close()
+        return self
+
+    def close(self) -> None:
+        """Close all subtasks."""
+        for task in self.tasks:
+            task.close()
+
+    def _jump(self) -> None:
+        due = [time for task in self.tasks if (time := task.processing_time.next_time()) is not None]
+        self.clock.set(max(min(due, default=self.clock.now() + 1), self.clock.now() + 1))
+
+    def _collect(self, collection: str, values: list[Any]) -> None:
+        self.collected.setdefault(collection, []).extend(values)
+
+    @staticmethod
+    def _guarded(task: Task, call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except Exception as error:
+            raise explain_failure(error, task) from error
+
+
+def run_locally(environment: StreamExecutionEnvironment, job_name: str | None = None) -> LocalRun:
+    """Run what an environment holds, in this process, to its end."""
+    return LocalRun(environment._build_job(job_name)).run()

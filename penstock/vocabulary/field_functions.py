@@ -1,0 +1,91 @@
+"""Aggregations of one field of a record: sum, min, max, min_by, max_by."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import ProgramError
+from penstock.vocabulary.rows import Row
+
+__all__ = ["FieldReducer"]
+
+
+class FieldReducer:
+    """Combines two records on one field.
+
+    ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by`` keep the whole record that has the
+    smallest or largest value, the first one among equals. A record that is a plain value (position 0) is its own field.
+    """
+
+    def __init__(self, kind: str, position: int | str) -> None:
+        self._kind = kind
+        self._position = position
+        self._combine = _combiner(kind, position)
+
+    def __call__(self, known: Any, value: Any) -> Any:
+        """Return the combination of what is known and a new record."""
+        return self._combine(known, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FieldReducer, (self._kind, self._position)
+
+
+def _combiner(kind: str, position: int | str) -> Callable[[Any, Any], Any]:
+    get, replace = _field_getter(position), _field_replacer(position)
+    if kind in ("min_by", "max_by"):
+        is_better = operator.lt if kind == "min_by" else operator.gt
+        return lambda known, value: value if is_better(get(value), get(known)) else known
+    combine: Callable[[Any, Any], Any] = {"sum": operator.add, "min": min, "max": max}[kind]
+    return lambda known, value: replace(known, combine(get(known), get(value)))
+
+
+def _field_getter(position: int | str) -> Callable[[Any], Any]:
+    if isinstance(position, int):
+
+        def get(record: Any) -> Any:
+            if isinstance(record, (tuple, list, Row)):
+                return record[position]
+            if position == 0:
+                return record
+            message = f"A record of type {type(record).__name__} has no field {position}; use tuples or Row."
+            raise ProgramError(message)
+
+        return get
+
+    def get_by_name(record: Any) -> Any:
+        return record[position] if isinstance(record, (dict, Row)) else getattr(record, position)
+
+    return get_by_name
+
+
+def _field_replacer(position: int | str) -> Callable[[Any, Any], Any]:
+    def replace(record: Any, field: Any) -> Any:
+        if isinstance(record, tuple):
+            if isinstance(position, str):
+                return record._replace(**{position: field})  # type: ignore[attr-defined]
+            changed = (*record[:position], field, *record[position + 1 :])
+            return changed if type(record) is tuple else type(record)(*changed)
+        if isinstance(record, (list, dict, Row)):
+            copied = _copied(record)
+            copied[position] = field
+            return copied
+        if position == 0:
+            return field
+        duplicate = object.__new__(type(record))
+        duplicate.__dict__.update(record.__dict__)
+        duplicate.__dict__[position] = field
+        return duplicate
+
+    return replace
+
+
+def _copied(record: Any) -> Any:
+    if not isinstance(record, Row):
+        return record.copy()
+    row = Row(*record)
+    if getattr(record, "_fields", None):
+        row.set_field_names(record._fields)
+    row.set_row_kind(record.get_row_kind())
+    return row
