@@ -6,7 +6,7 @@ What a program is made of is imported at once; environment and streams are impor
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.datastream.functions import (
     AggregateFunction,
@@ -33,6 +33,13 @@ from penstock.datastream.functions import (
     SourceFunction,
     WindowFunction,
 )
+from penstock.vocabulary.checkpoint_config import CheckpointConfig
+from penstock.vocabulary.checkpoint_storage import (
+    CheckpointStorage,
+    CustomCheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
 from penstock.vocabulary.output_tag import OutputTag
 from penstock.vocabulary.runtime_mode import (
     CheckpointingMode,
@@ -41,47 +48,71 @@ from penstock.vocabulary.runtime_mode import (
     TimeCharacteristic,
     TimeDomain,
 )
+from penstock.vocabulary.slot_sharing_group import MemorySize, SlotSharingGroup
+from penstock.vocabulary.state_backend import (
+    CustomStateBackend,
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
+    PredefinedOptions,
+    StateBackend,
+)
 from penstock.vocabulary.timer_service import TimerService
 from penstock.vocabulary.triggers import Trigger, TriggerResult
 from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner
 from penstock.vocabulary.windows import CountWindow, GlobalWindow, TimeWindow, Window
+
+if TYPE_CHECKING:
+    from penstock.api.data_stream import DataStream
+    from penstock.api.data_stream_sink import DataStreamSink
+    from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.api.keyed_stream import KeyedStream
+    from penstock.api.windowed_stream import WindowedStream
 
 __all__ = [
     "AggregateFunction",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
-    "BroadcastConnectedStream",
     "BroadcastProcessFunction",
-    "BroadcastStream",
+    "CheckpointConfig",
+    "CheckpointStorage",
     "CheckpointingMode",
     "CoFlatMapFunction",
     "CoMapFunction",
     "CoProcessFunction",
-    "ConnectedStreams",
     "CountWindow",
+    "CustomCheckpointStorage",
+    "CustomStateBackend",
     "DataStream",
     "DataStreamSink",
+    "EmbeddedRocksDBStateBackend",
     "ExternalizedCheckpointRetention",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatMapFunction",
     "GlobalWindow",
+    "HashMapStateBackend",
+    "JobManagerCheckpointStorage",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "MemorySize",
     "MergingWindowAssigner",
     "OutputTag",
     "Partitioner",
+    "PredefinedOptions",
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
     "RuntimeExecutionMode",
     "SinkFunction",
+    "SlotSharingGroup",
     "SourceFunction",
+    "StateBackend",
     "StreamExecutionEnvironment",
     "TimeCharacteristic",
     "TimeDomain",
@@ -96,9 +127,6 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "BroadcastConnectedStream": "penstock.api.broadcast_streams",
-    "BroadcastStream": "penstock.api.broadcast_streams",
-    "ConnectedStreams": "penstock.api.connected_streams",
     "DataStream": "penstock.api.data_stream",
     "DataStreamSink": "penstock.api.data_stream_sink",
     "KeyedStream": "penstock.api.keyed_stream",

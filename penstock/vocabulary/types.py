@@ -27,7 +27,7 @@ from penstock.vocabulary.type_info import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["TypeInformation", "Types"]
+__all__ = ["Types"]
 
 
 class Types:
