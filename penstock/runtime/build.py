@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.graph import steps
+from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
 from penstock.runtime.operator import Operator
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
@@ -15,12 +16,17 @@ from penstock.runtime.source_function import SourceFunctionOperator
 from penstock.runtime.stateful import StatefulOperator
 from penstock.runtime.stateless import FilterOperator, FlatMapOperator, MapOperator
 from penstock.runtime.timestamps import TimestampOperator
+from penstock.runtime.window_operator import WindowOperator
 
 __all__ = ["build_operator"]
 
 
 def _process(step: steps.ProcessStep) -> Operator:
     return ProcessOperator(step.function) if step.key is None else KeyedProcessOperator(step.function, step.key)
+
+
+def _window(step: steps.WindowStep) -> Operator:
+    return AlignedWindowOperator(step) if has_aligned_windows(step) else WindowOperator(step)
 
 
 _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
@@ -37,6 +43,7 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.SourceStep: lambda step: SplitSourceOperator(step.source, step.strategy),
     steps.StatefulStep: lambda step: StatefulOperator(step.kind, step.function, step.key),
     steps.TimestampStep: lambda step: TimestampOperator(step.strategy),
+    steps.WindowStep: _window,
 }
 
 

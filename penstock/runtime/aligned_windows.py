@@ -1,0 +1,266 @@
+"""Tumbling and sliding event-time windows under the trigger they come with: the common case, made fast.
+
+All keys share the ends of such windows, so one entry in a heap stands for what would be a timer per key, and no trigger is asked
+per record. Between two neighbouring starts or ends of windows every record has the same windows; such a stretch of time is a *pane*,
+and the windows of the pane of the last record are at hand for the next. Results, their order and the state left behind are those of
+:class:`~penstock.runtime.window_operator.WindowOperator`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any
+
+from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
+from penstock.runtime.window_contents import ACCUMULATOR, ELEMENTS
+from penstock.runtime.window_functions import frees_state
+from penstock.runtime.window_operator import WindowOperator
+from penstock.statestore.heap import HeapStateBackend
+from penstock.vocabulary.triggers import EventTimeTrigger
+from penstock.vocabulary.window_assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.vocabulary.windows import TimeWindow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from penstock.graph.steps import WindowStep
+
+__all__ = ["AlignedWindowOperator", "has_aligned_windows"]
+
+_Entries = dict[Any, Any]
+_Pane = tuple[int, int, list[_Entries]]
+"""The first moment of a pane, the first moment behind it, and the contents of its windows, the latest window first."""
+
+_NO_PANE: _Pane = (0, 0, [])
+
+
+def has_aligned_windows(step: WindowStep) -> bool:
+    """Tell whether a step can be run by :class:`AlignedWindowOperator`."""
+    return (
+        type(step.assigner) in (TumblingEventTimeWindows, SlidingEventTimeWindows)
+        and (step.trigger is None or type(step.trigger) is EventTimeTrigger)
+        and step.evictor is None
+        # With lateness, windows go away between the firings of others, in an order that only timers per key know.
+        and not (step.allowed_lateness and frees_state(step.function))
+    )
+
+
+class AlignedWindowOperator(WindowOperator):
+    """Windows that begin and end at the same time for all keys, on the heap state backend."""
+
+    def open(self) -> None:
+        """Choose the way a record is added."""
+        super().open()
+        assigner = self.step.assigner
+        self._size: int = assigner.size
+        self._slide: int = getattr(assigner, "slide", assigner.size)
+        self._offset: int = assigner.offset
+        backend = self.context.keyed_state()
+        self._heap_state = backend if isinstance(backend, HeapStateBackend) else None
+        self._descriptor = ELEMENTS if self._accumulation is None else ACCUMULATOR
+        # Windows that have not fired yet and, with lateness, those that have, by their start; the heaps hold the same starts.
+        self._open: dict[int, _Entries] = {}
+        self._open_starts: list[int] = []
+        self._fired: dict[int, _Entries] = {}
+        self._fired_starts: list[int] = []
+        self._panes: dict[int, _Pane] = {}
+        self._add: Callable[[Values, list[int]], None] = (
+            self._append
+            if self._accumulation is None
+            else self._reduce
+            if self._accumulation.create is None
+            else self._aggregate
+        )
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Put a run of records into their windows; what fires again at once is emitted behind the run."""
+        if self._heap_state is None or timestamps is None:
+            super().process(values, timestamps)
+            return
+        self._add(values, timestamps)
+        self._flush()
+
+    def _reduce(self, values: Values, timestamps: list[int]) -> None:
+        assert self._accumulation is not None
+        key_of, keys, reduce = self._key, self.context.keys, self._accumulation.add
+        low, high, windows = _NO_PANE
+        for value, timestamp in zip(values, timestamps, strict=True):
+            if not low <= timestamp < high:
+                low, high, windows = self._pane_at(timestamp)
+            keys.key = key = key_of(value)
+            if not windows:
+                self._add_singly(key, value, timestamp)
+            for entries in windows:
+                known = entries.get(key)
+                entries[key] = value if known is None else reduce(known, value)
+
+    def _aggregate(self, values: Values, timestamps: list[int]) -> None:
+        assert self._accumulation is not None
+        assert self._accumulation.create is not None
+        key_of, keys, add, create = self._key, self.context.keys, self._accumulation.add, self._accumulation.create
+        low, high, windows = _NO_PANE
+        for value, timestamp in zip(values, timestamps, strict=True):
+            if not low <= timestamp < high:
+                low, high, windows = self._pane_at(timestamp)
+            keys.key = key = key_of(value)
+            if not windows:
+                self._add_singly(key, value, timestamp)
+            for entries in windows:
+                known = entries.get(key)
+                entries[key] = add(value, create() if known is None else known)
+
+    def _append(self, values: Values, timestamps: list[int]) -> None:
+        key_of, keys = self._key, self.context.keys
+        low, high, windows = _NO_PANE
+        for value, timestamp in zip(values, timestamps, strict=True):
+            if not low <= timestamp < high:
+                low, high, windows = self._pane_at(timestamp)
+            keys.key = key = key_of(value)
+            if not windows:
+                self._add_singly(key, value, timestamp)
+            for entries in windows:
+                known = entries.get(key)
+                if known is None:
+                    entries[key] = [value]
+                else:
+                    known.append(value)
+
+    def _pane_at(self, timestamp: int) -> _Pane:
+        """Return the pane of a moment; it has no windows if one of them has fired, so that records are looked at one by one."""
+        size, slide = self._size, self._slide
+        latest = timestamp - (timestamp - self._offset) % slide
+        # Starts run down to the last one whose window still contains the moment.
+        count = (latest - timestamp + size - 1) // slide + 1
+        earliest = latest - (count - 1) * slide
+        low = max(latest, earliest - slide + size)
+        pane = self._panes.get(low)
+        if pane is None:
+            high = min(latest + slide, earliest + size)
+            is_open = earliest + size - 1 > self.timers.current_watermark and timestamp != MIN_TIMESTAMP
+            starts = range(latest, earliest - 1, -slide) if is_open else ()
+            pane = (low, high, [self._open_window(start) for start in starts])
+            if is_open:
+                self._panes[low] = pane
+        return pane
+
+    def _open_window(self, start: int) -> _Entries:
+        entries = self._open.get(start)
+        if entries is None:
+            entries = self._open[start] = self._entries(start)
+            heapq.heappush(self._open_starts, start)
+        return entries
+
+    def _fired_window(self, start: int) -> _Entries:
+        entries = self._fired.get(start)
+        if entries is None:
+            entries = self._fired[start] = self._entries(start)
+            heapq.heappush(self._fired_starts, start)
+        return entries
+
+    def _entries(self, start: int) -> _Entries:
+        assert self._heap_state is not None
+        return self._heap_state.entries(self._descriptor, TimeWindow(start, start + self._size))
+
+    def _add_singly(self, key: Any, value: Any, timestamp: int) -> None:
+        """Add a record some of whose windows have fired or are gone, or which has none."""
+        if timestamp == MIN_TIMESTAMP:
+            raise self._missing_timestamp(value)
+        watermark = self.timers.current_watermark
+        is_skipped = True
+        latest = timestamp - (timestamp - self._offset) % self._slide
+        for start in range(latest, timestamp - self._size, -self._slide):
+            last_moment = start + self._size - 1
+            if min(last_moment + self._lateness, MAX_TIMESTAMP) <= watermark:
+                continue
+            is_skipped = False
+            has_fired = last_moment <= watermark
+            entries = self._fired_window(start) if has_fired else self._open_window(start)
+            self._add_to(entries, key, value)
+            if has_fired:
+                self._fire(TimeWindow(start, start + self._size), {key: entries[key]})
+        if is_skipped:
+            self._late.take(value, timestamp, watermark)
+
+    def _add_to(self, entries: _Entries, key: Any, value: Any) -> None:
+        known, how = entries.get(key), self._accumulation
+        if how is None:
+            entries.setdefault(key, []).append(value)
+        elif how.create is not None:
+            entries[key] = how.add(value, how.create() if known is None else known)
+        else:
+            entries[key] = value if known is None else how.add(known, value)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Fire the windows that end; their results go out before the watermark."""
+        if self._heap_state is None:
+            super().process_watermark(timestamp)
+            return
+        self.timers.current_watermark = timestamp
+        starts = self._open_starts
+        # The last moment of a window has passed, so its start is at most this.
+        limit = timestamp - self._size + 1
+        if starts and starts[0] <= limit:
+            self._panes.clear()
+            while starts and starts[0] <= limit:
+                self._end_window(heapq.heappop(starts))
+        kept = self._fired_starts
+        while kept and kept[0] <= limit - self._lateness:
+            start = heapq.heappop(kept)
+            self._drop(start, self._fired.pop(start))
+        self._flush()
+        self.output.emit_watermark(timestamp)
+
+    def _end_window(self, start: int) -> None:
+        entries = self._open.pop(start)
+        window = TimeWindow(start, start + self._size)
+        if self._frees_state:
+            for key in list(entries):
+                self._fire(window, {key: entries.pop(key)})
+                self._clear_function(window)
+        else:
+            self._fire(window, entries)
+        if self._lateness:
+            self._fired[start] = entries
+            heapq.heappush(self._fired_starts, start)
+        else:
+            self._drop(start, entries)
+
+    def _drop(self, start: int, entries: _Entries) -> None:
+        entries.clear()
+        window = TimeWindow(start, start + self._size)
+        assert self._heap_state is not None
+        self._heap_state.drop_namespace(self._descriptor.name, window)
+        self._window_context.forget(window)
+
+    def _fire(self, window: TimeWindow, entries: _Entries) -> None:
+        """Evaluate a window for some keys, in the order in which they came into it."""
+        keys, evaluate, how = self.context.keys, self._evaluate, self._accumulation
+        result_of = None if how is None else how.result
+        if self.step.function is None:
+            accumulators = [known for known in entries.values() if known is not None]
+            self._emit_window(window, accumulators if result_of is None else map(result_of, accumulators))
+            return
+        for key, known in entries.items():
+            if known is not None:
+                keys.key = key
+                elements = known.copy() if how is None else [known if result_of is None else result_of(known)]
+                self._emit_window(window, evaluate(window, elements))
+
+    def timers_per_key(self) -> list[tuple[int, Any, TimeWindow]]:
+        """Return the timers that stand behind the ends of windows as ``(timestamp, key, window)``: what a snapshot has to hold."""
+        timers = []
+        for windows, is_open in ((self._open, True), (self._fired, False)):
+            for start, entries in windows.items():
+                window = TimeWindow(start, start + self._size)
+                cleanup_time = self._cleanup_time(window)
+                times = {window.max_timestamp(), cleanup_time} if is_open else {cleanup_time}
+                timers += [(time, key, window) for key in entries for time in times]
+        return sorted(timers, key=lambda timer: timer[0])
+
+    def take_over(self, windows: Iterable[TimeWindow]) -> None:
+        """Go on with windows that are in the state: what this operator keeps beside it is rebuilt from them."""
+        for window in windows:
+            if window.max_timestamp() <= self.timers.current_watermark:
+                self._fired_window(window.start)
+            else:
+                self._open_window(window.start)
