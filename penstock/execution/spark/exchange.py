@@ -1,0 +1,66 @@
+"""Blocks to Arrow batches and back: how blocks cross between Python workers and Spark."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.runtime.loop import Blocks, Inbox
+
+__all__ = ["SCHEMA", "SCHEMA_TEXT", "InboxReader", "to_batches"]
+
+SCHEMA_TEXT = "p int, b binary"
+SCHEMA = pa.schema([("p", pa.int32()), ("b", pa.binary())])
+
+
+def to_batches(blocks: Iterable[Blocks]) -> Iterator[pa.RecordBatch]:
+    """Turn blocks into rows: the target partition and the bytes.
+
+    Spark's Arrow writer looks one row ahead, so a row reaches its reader only when the next one comes. When a task is about to wait (an
+    empty list), an empty row follows to every target that has not had one since its last block.
+    """
+    waiting: set[int] = set()
+    for ready in blocks:
+        if ready:
+            waiting.update(target for target, _ in ready)
+            yield _batch([target for target, _ in ready], [block for _, block in ready])
+        elif waiting:
+            yield _batch(list(waiting), [b""] * len(waiting))
+            waiting.clear()
+
+
+def _batch(targets: list[int], blocks: list[bytes]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(targets, pa.int32()), pa.array(blocks, pa.binary())], schema=SCHEMA)
+
+
+class InboxReader:
+    """Reads Spark's rows in a thread and puts blocks into a task's inbox, so that the task can wait for time as well as for input."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch], inbox: Inbox) -> None:
+        self._batches = batches
+        self._inbox = inbox
+        self._thread = threading.Thread(target=self._read, name="penstock input", daemon=True)
+
+    def start(self) -> None:
+        """Start reading."""
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            for batch in self._batches:
+                for block in batch.column(1):
+                    content: Any = block.as_py()
+                    if content:
+                        self._inbox.put(content)
+        except BaseException as error:  # noqa: BLE001 - raised again in the task's own thread
+            failure = error
+
+            def fail() -> None:
+                raise failure
+
+            self._inbox.command(fail)
+        else:
+            self._inbox.end()

@@ -1,0 +1,191 @@
+"""A job on Spark: submitted, supervised, restarted by its strategy, cancelled."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from penstock.checkpoint.restart import restart_policy
+from penstock.errors import JobCancelledError, PenstockError
+from penstock.execution.spark.attempt import Attempt
+from penstock.execution.spark.collector import Collector
+from penstock.execution.spark.messages import Collected, Printed
+from penstock.execution.spark.session import acquire_slots, find_session, release_slots
+from penstock.execution.spark.shipping import ship_code
+from penstock.graph.job import Job
+from penstock.runtime.clock import SystemClock
+from penstock.runtime.diagnosis import why_no_output
+from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
+
+__all__ = ["JobRun", "start_job"]
+
+_log = logging.getLogger("penstock.job")
+_running: weakref.WeakSet[JobRun] = weakref.WeakSet()
+
+
+def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]) -> JobRun:
+    """Find a session with room for the job and start it; returns once it is submitted."""
+    slots = job.plan.spark_slots
+    found = find_session(session, job.settings.options, slots)
+    acquire_slots(found, job.id, slots)
+    try:
+        ship_code(found.sparkContext, python_files)
+    except BaseException:
+        release_slots(job.id)
+        raise
+    run = JobRun(job, found)
+    _running.add(run)
+    run.start()
+    return run
+
+
+class JobRun:
+    """The handle of a job; a thread of its own supervises it."""
+
+    def __init__(self, job: Job, session: SparkSession) -> None:
+        self.job = job
+        self.job_id = JobID.from_hex_string(job.id)
+        self._session = session
+        self._clock = SystemClock()
+        self._policy = restart_policy(job.execution_config.get_restart_strategy(), is_checkpointing=False)
+        self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
+        self._status = JobStatus.CREATED
+        self._collector = Collector()
+        self._attempt: Attempt | None = None
+        self._cancelled = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._supervise, name=f"penstock job {job.name}", daemon=True)
+
+    def start(self) -> None:
+        """Start the supervising thread."""
+        _log.info("job %r (%s): %d subtasks on %s", self.job.name, self.job.id, self.job.plan.subtasks, self.web_address())
+        self._thread.start()
+
+    def status(self) -> JobStatus:
+        """Return the status now."""
+        return self._status
+
+    def result(self) -> CompletableFuture[JobExecutionResult]:
+        """Return the future of the result."""
+        return self._future
+
+    def wait(self) -> JobExecutionResult:
+        """Wait for the end; raises what made the job fail."""
+        return self._future.result()
+
+    def collected(self, collection: str) -> Iterator[Any]:
+        """Return an iterator over what a collecting sink receives, while the job runs."""
+        return self._collector.records(collection, self._future)
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the last metrics of every subtask, by its name."""
+        attempt = self._attempt
+        reports = {} if attempt is None else dict(attempt.metrics)
+        return {
+            report["name"]: report
+            for values in reports.values()
+            for report in values.get("subtasks", {}).values()
+        }
+
+    def why_no_output(self) -> str:
+        """Explain what holds event time back."""
+        attempt = self._attempt
+        return why_no_output(self.job.plan, {} if attempt is None else dict(attempt.metrics), self._clock.now())
+
+    def web_address(self) -> str | None:
+        """Return the address of Spark's page."""
+        return self._session.sparkContext.uiWebUrl
+
+    def cancel(self) -> None:
+        """Cancel the job and wait until nothing of it runs any more."""
+        with self._lock:
+            if self._future.done():
+                return
+            self._status = JobStatus.CANCELLING
+            self._cancelled.set()
+            attempt = self._attempt
+        self._collector.stop()
+        if attempt is not None:
+            attempt.stop()
+        self._thread.join()
+
+    def _supervise(self) -> None:
+        started = self._clock.now()
+        number = 0
+        error: BaseException | None = None
+        try:
+            while True:
+                error = self._run_once(number)
+                if error is None or self._cancelled.is_set():
+                    break
+                delay = self._policy.on_failure(self._clock.now())
+                if delay is None:
+                    break
+                number += 1
+                self._status = JobStatus.RESTARTING
+                _log.warning("job %r failed and restarts in %d ms (restart %d):\n%s", self.job.name, delay, number, error)
+                if self._cancelled.wait(delay / 1000):
+                    break
+        except BaseException as unexpected:  # noqa: BLE001 - whoever waits for the result must get an answer
+            error = unexpected
+        finally:
+            release_slots(self.job.id)
+            self._settle(error, self._clock.now() - started)
+
+    def _run_once(self, number: int) -> PenstockError | None:
+        with self._lock:
+            if self._cancelled.is_set():
+                return None
+            attempt = self._attempt = Attempt(
+                self.job, self._session, number, on_data=self._on_data, on_running=self._on_running
+            )
+        return attempt.run()
+
+    def _on_running(self) -> None:
+        if self._status in (JobStatus.CREATED, JobStatus.RESTARTING):
+            self._status = JobStatus.RUNNING
+
+    def _on_data(self, message: Any) -> None:
+        match message:
+            case Printed(lines=lines):
+                sys.stdout.write("\n".join(lines) + "\n")
+                sys.stdout.flush()
+            case Collected(collection=collection, values=values):
+                self._collector.put(collection, values)
+
+    def _settle(self, error: BaseException | None, runtime: int) -> None:
+        self._collector.end()
+        if self._cancelled.is_set():
+            self._status = JobStatus.CANCELED
+            self._future.complete_exceptionally(JobCancelledError(f"The job {self.job.name!r} was cancelled."))
+        elif error is not None:
+            self._status = JobStatus.FAILED
+            self._future.complete_exceptionally(error)
+        else:
+            self._status = JobStatus.FINISHED
+            self._future.complete(JobExecutionResult(self.job_id, runtime, self._accumulators()))
+
+    def _accumulators(self) -> dict[str, Any]:
+        attempt = self._attempt
+        totals: dict[str, Any] = {}
+        for values in () if attempt is None else attempt.metrics.values():
+            for name, value in values.get("metrics", {}).items():
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    short = name.rpartition(".")[2]
+                    totals[short] = totals.get(short, 0) + value
+        return totals
+
+
+@atexit.register
+def _cancel_all() -> None:
+    """Leave nothing running behind the program."""
+    for run in list(_running):
+        if not run.status().is_globally_terminal_state():
+            run.cancel()

@@ -1,0 +1,91 @@
+"""What tasks and driver tell each other over the control channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.errors import PenstockError
+
+__all__ = [
+    "Cancel",
+    "Collected",
+    "Failed",
+    "Finished",
+    "Metrics",
+    "Pause",
+    "Printed",
+    "Register",
+    "Running",
+    "TaskKey",
+]
+
+TaskKey = tuple[int, int]
+"""The stage and the index of a task."""
+
+
+@dataclass(frozen=True)
+class Register:
+    """First word on every connection: who speaks."""
+
+    task: TaskKey
+    attempt: int
+    purpose: str
+    """``control``, or ``data`` for printed and collected records, which must not hold up control messages."""
+    process: int = 0
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class Running:
+    """All functions of the task are open."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The task has come to its end; these are the last values of its metrics."""
+
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The task failed; said before Spark notices."""
+
+    error: PenstockError
+    engine_traceback: str
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What the task has done so far, and where its time stands."""
+
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Lines for standard output."""
+
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Records for the program."""
+
+    collection: str
+    values: list[Any]
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """To a task: stop now."""
+
+
+@dataclass(frozen=True)
+class Pause:
+    """To a task: sources of an alignment group stop reading, or go on."""
+
+    group: str
+    max_watermark: int

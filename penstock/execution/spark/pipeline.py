@@ -1,0 +1,39 @@
+"""From the stages of a plan to one Spark job whose stages run at the same time."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import cloudpickle
+from pyspark.sql import SparkSession
+
+from penstock.execution.spark.exchange import SCHEMA_TEXT
+from penstock.execution.spark.internals import pipelined_plan
+from penstock.execution.spark.worker import StageMain
+from penstock.graph.job import Job
+
+__all__ = ["build_pipeline"]
+
+
+def build_pipeline(session: SparkSession, job: Job, *, address: tuple[str, int], key: bytes, attempt: int) -> Any:
+    """Return the plan of a job: a line of stages with pipelined shuffles between them."""
+    payload = cloudpickle.dumps(job)
+    first = job.plan.stages[0].parallelism
+    frame: Any = session.range(0, first, 1, first)
+    for stage in job.plan.stages:
+        if stage.index > 0:
+            frame = frame.repartitionById(stage.parallelism, "p")
+        main = StageMain(payload, stage.index, address, key, attempt, tuple(sys.path))
+        frame = frame.mapInArrow(_entry(main), SCHEMA_TEXT)
+    return pipelined_plan(frame)
+
+
+def _entry(main: StageMain) -> Any:
+    """Return a plain function, whose name is what Spark's page shows."""
+
+    def penstock_stage(batches: Any) -> Any:
+        return main(batches)
+
+    penstock_stage.__name__ = f"penstock_stage_{main.stage}"
+    return penstock_stage

@@ -1,0 +1,82 @@
+"""Brings Penstock and the user's modules to the executors: nothing needs to be installed there but PySpark and Arrow."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import cloudpickle
+from pyspark import SparkContext
+
+import penstock
+
+__all__ = ["ship_code"]
+
+_shipped: set[tuple[str, str]] = set()
+# Executors fetch the files when their first task starts, so they stay until this process ends.
+_directory = tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)
+
+
+def ship_code(context: SparkContext, python_files: list[str]) -> None:
+    """Make Penstock, the user's own modules and the given files importable in the workers of a Spark context."""
+    _ship_packages(context, "penstock", [Path(penstock.__file__).parent, Path(cloudpickle.__file__).parent])
+    for package in _user_packages():
+        _ship_packages(context, package.name, [package])
+    for file in python_files:
+        path = Path(file)
+        if path.is_dir():
+            _ship_packages(context, path.name, [path])
+        else:
+            context.addPyFile(str(path))
+
+
+def _ship_packages(context: SparkContext, name: str, sources: list[Path]) -> None:
+    content = _zip(sources)
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    application = f"{context.applicationId}"
+    if (application, digest) in _shipped:
+        return
+    _shipped.add((application, digest))
+    path = Path(_directory.name) / f"{name}-{digest}.zip"
+    path.write_bytes(content)
+    context.addPyFile(str(path))
+
+
+def _zip(sources: list[Path]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for source in sources:
+            files = [source] if source.is_file() else sorted(source.rglob("*.py"))
+            for file in files:
+                # A fixed date keeps the digest of equal content equal.
+                entry = zipfile.ZipInfo(str(file.relative_to(source.parent)), (2020, 1, 1, 0, 0, 0))
+                archive.writestr(entry, file.read_bytes())
+    return buffer.getvalue()
+
+
+def _user_packages() -> list[Path]:
+    """Return the modules and packages beside the user's script that the program has imported."""
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    if script is None:
+        return []
+    directory = Path(script).resolve().parent
+    found: set[Path] = set()
+    for name, module in list(sys.modules.items()):
+        path = _file_of(module)
+        if path is None or name == "__main__" or "site-packages" in path.parts or not path.is_relative_to(directory):
+            continue
+        top = name.partition(".")[0]
+        source = directory / top if (directory / top).is_dir() else directory / f"{top}.py"
+        if source.exists() and top != "penstock":
+            found.add(source)
+    return sorted(found)
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return None if not isinstance(file, str) or not file.endswith(".py") else Path(file).resolve()

@@ -1,0 +1,142 @@
+"""The entry point inside a Spark task's Python worker: runs one task of a stage."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+from pyspark import TaskContext
+
+from penstock.errors import SerializationError
+from penstock.execution.spark.control_client import ControlClient
+from penstock.execution.spark.exchange import InboxReader, to_batches
+from penstock.execution.spark.messages import Cancel, Failed, Finished, Metrics, Running
+from penstock.graph.job import Job
+from penstock.runtime.clock import SystemClock
+from penstock.runtime.failure import explain_failure
+from penstock.runtime.loop import Blocks, Inbox, run_task
+from penstock.runtime.report import report_task
+from penstock.runtime.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["StageMain", "TaskCancelledError"]
+
+_REPORT_INTERVAL_MILLIS = 1000
+
+
+class TaskCancelledError(Exception):
+    """Ends a task because the driver said so."""
+
+
+@dataclass(frozen=True)
+class StageMain:
+    """What Spark calls in each task of a stage."""
+
+    payload: bytes
+    """The pickled job."""
+    stage: int
+    address: tuple[str, int]
+    key: bytes
+    attempt: int
+    search_path: tuple[str, ...]
+    """The driver's module search path: on the driver's own machine its entries hold the user's modules."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run the task; rows in, rows out."""
+        with contextlib.suppress(ValueError):
+            # Ctrl-C reaches every process of the terminal; the driver decides what it means for the job.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        context = TaskContext.get()
+        assert context is not None
+        index = context.partitionId()
+        inbox = Inbox()
+        client = ControlClient(
+            self.address, self.key, (self.stage, index), self.attempt, lambda message: _obey(message, inbox)
+        )
+        try:
+            if self.stage == 0:
+                for _ in batches:  # the one row that makes Spark start this task
+                    pass
+                inbox.end()
+            else:
+                InboxReader(batches, inbox).start()
+            yield from to_batches(self._run(index, inbox, client))
+        finally:
+            client.close()
+
+    def _run(self, index: int, inbox: Inbox, client: ControlClient) -> Iterator[Blocks]:
+        task: Task | None = None
+        try:
+            job = self._load()
+            services: dict[str, Any] = {
+                "print": client.print_lines,
+                "collect": client.collect,
+                "wake_up": inbox.wake_up,
+            }
+            task = Task(job, self.stage, index, clock=SystemClock(), services=services, attempt=self.attempt)
+            running = task
+            task.processing_time.schedule_every(
+                _REPORT_INTERVAL_MILLIS, lambda _: client.send(Metrics(report_task(running)))
+            )
+            inbox.command(lambda: client.send(Running()))
+            yield from run_task(task, inbox)
+            client.send(Finished(report_task(task)))
+        except (TaskCancelledError, GeneratorExit):
+            _close(task)
+            raise
+        except BaseException as error:
+            shown = explain_failure(error, task)
+            client.send(Failed(shown, traceback.format_exc()))
+            _close(task)
+            raise
+
+    def _load(self) -> Job:
+        for entry in self.search_path:
+            if entry not in sys.path and Path(entry).exists():
+                sys.path.append(entry)
+        try:
+            job: Job = cloudpickle.loads(self.payload)
+        except (ImportError, AttributeError) as error:
+            message = (
+                f"The job cannot be unpickled in a worker: {error}. A module of the program is not there; send it with"
+                " env.add_python_file(), or install it on the workers."
+            )
+            raise SerializationError(message) from error
+        _publish_program_classes()
+        return job
+
+
+def _obey(message: Any, inbox: Inbox) -> None:
+    if isinstance(message, Cancel):
+
+        def stop() -> None:
+            raise TaskCancelledError
+
+        inbox.command(stop)
+
+
+def _close(task: Task | None) -> None:
+    if task is not None:
+        with contextlib.suppress(Exception):  # the first error is the one that counts
+            task.close()
+
+
+def _publish_program_classes() -> None:
+    """Make classes of the user's script known as attributes of ``__main__``.
+
+    They came by value with the job, so plain pickle, which looks them up by name, would not find them and every block with
+    their instances would take cloudpickle's slow road.
+    """
+    main = sys.modules["__main__"]
+    for known in list(cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS):
+        if known.__module__ == "__main__" and "." not in known.__qualname__:
+            setattr(main, known.__qualname__, known)
