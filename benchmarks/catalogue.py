@@ -1,0 +1,163 @@
+"""What can be measured: the jobs, the systems, and how many records each system gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that every system does alike."""
+
+    name: str
+    title: str
+    records: int
+    """Records at full size; 0 for the latency jobs, which run for a time."""
+
+    @property
+    def is_latency(self) -> bool:
+        """Whether the job measures delays instead of throughput."""
+        return self.records == 0
+
+
+JOBS: tuple[Job, ...] = (
+    Job("count-1k", "keyed running count, 1,000 keys", 10_000_000),
+    Job("count-1m", "keyed running count, 1,000,000 keys", 10_000_000),
+    Job("words", "word count over generated text", 10_000_000),
+    Job("latency-1", "latency at 1,000 records/s, one exchange", 0),
+    Job("latency-2", "latency at 1,000 records/s, two exchanges", 0),
+    Job("tumbling", "tumbling 10 s event-time count, 1,000 keys", 4_000_000),
+    Job("sliding", "sliding 60 s / 5 s event-time sum, 1,000 keys", 1_000_000),
+    Job("sessions", "session windows, gap 1 s, event time, 1,000 keys", 2_000_000),
+)
+
+_ALL = tuple(job.name for job in JOBS)
+_COUNTS = ("count-1k", "count-1m", "words")
+_LATENCIES = ("latency-1", "latency-2")
+
+
+@dataclass(frozen=True)
+class System:
+    """A system, or one mode of it, and what it is given to do."""
+
+    name: str
+    family: str
+    """Modes of one system share it; comparisons take the better mode."""
+
+    module: str
+    variant: str = ""
+    environment: str = ""
+    jobs: tuple[str, ...] = _ALL
+    most: dict[str, int] = field(default_factory=dict)
+    """Records at most, per job, for systems too slow for the full size."""
+
+    def records(self, job: Job, asked: int | None, *, quick: bool, parallelism: int) -> int:
+        """Returns how many records this system gets for a job: a multiple of ten per source."""
+        full = job.records if asked is None else asked
+        limit = self.most.get(job.name, full)
+        if quick:
+            full, limit = min(full, 200_000), max(2_000, limit // 10)
+        step = 10 * parallelism
+        return max(step, min(full, limit) // step * step)
+
+
+SYSTEMS: tuple[System, ...] = (
+    System("handwritten", "handwritten", "handwritten"),
+    System("penstock", "penstock", "penstock"),
+    System(
+        "pyflink-process",
+        "pyflink",
+        "pyflink",
+        variant="process",
+        environment="pyflink",
+        most={
+            "count-1k": 40_000,
+            "count-1m": 20_000,
+            "words": 40_000,
+            "tumbling": 20_000,
+            "sliding": 5_000,
+            "sessions": 20_000,
+        },
+    ),
+    System(
+        "pyflink-thread",
+        "pyflink",
+        "pyflink",
+        variant="thread",
+        environment="pyflink",
+        most={
+            "count-1k": 200_000,
+            "count-1m": 200_000,
+            "words": 200_000,
+            "tumbling": 80_000,
+            "sliding": 40_000,
+            "sessions": 60_000,
+        },
+    ),
+    *(
+        System(
+            f"bytewax-{mode}",
+            "bytewax",
+            "bytewax",
+            variant=mode,
+            environment="bytewax",
+            most={
+                "count-1k": 2_000_000,
+                "count-1m": 2_000_000,
+                "words": 2_000_000,
+                "tumbling": 400_000,
+                "sliding": 200_000,
+                "sessions": 400_000,
+            },
+        )
+        for mode in ("threads", "processes")
+    ),
+    System(
+        "spark-tws",
+        "spark",
+        "spark",
+        variant="rows",
+        environment="spark",
+        jobs=_COUNTS + _LATENCIES,
+        most={"count-1k": 500_000, "count-1m": 200_000, "words": 500_000},
+    ),
+    System(
+        "spark-tws-pandas",
+        "spark",
+        "spark",
+        variant="pandas",
+        environment="spark",
+        jobs=_COUNTS,
+        most={"count-1k": 500_000, "count-1m": 200_000, "words": 500_000},
+    ),
+    System("spark-sql", "spark", "spark", variant="sql", environment="spark", jobs=_LATENCIES),
+)
+
+
+class UnknownNameError(ValueError):
+    """A job or system was asked for that does not exist."""
+
+
+def choose_jobs(names: str | None) -> list[Job]:
+    """Returns the jobs named in a comma-separated list, all if there is none."""
+    if not names:
+        return list(JOBS)
+    known = {job.name: job for job in JOBS}
+    return [known[name] for name in _known(names, set(known), "job")]
+
+
+def choose_systems(names: str | None) -> list[System]:
+    """Returns the systems named in a comma-separated list, where a family's name stands for all its modes."""
+    if not names:
+        return list(SYSTEMS)
+    wanted = _known(names, {system.name for system in SYSTEMS} | {system.family for system in SYSTEMS}, "system")
+    return [system for system in SYSTEMS if system.name in wanted or system.family in wanted]
+
+
+def _known(names: str, known: set[str], kind: str) -> list[str]:
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    for name in wanted:
+        if name not in known:
+            message = f"there is no {kind} called {name!r}; there are: {', '.join(sorted(known))}"
+            raise UnknownNameError(message)
+    return wanted

@@ -1,0 +1,154 @@
+"""Runs jobs on systems, each measurement in a process of its own, and collects what they report."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from benchmarks import environments, expected
+from benchmarks.catalogue import Job, System
+
+_ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one invocation measures and how."""
+
+    jobs: list[Job]
+    systems: list[System]
+    repeats: int
+    parallelism: int
+    records: int | None = None
+    quick: bool = False
+    timeout: int = 900
+
+    @property
+    def seconds(self) -> int:
+        """How long a latency job is measured."""
+        return 5 if self.quick else 20
+
+    @property
+    def settle(self) -> int:
+        """How long a latency job runs before it is measured."""
+        return 5 if self.quick else 10
+
+
+@dataclass
+class Measurement:
+    """All repeats of one job on one system."""
+
+    job: str
+    system: str
+    family: str
+    records: int
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+def measure(plan: Plan, tell: Callable[[str], None]) -> list[Measurement]:
+    """Runs the whole plan: job by job, within a job repeat by repeat, so that a ratio's two sides run close in time."""
+    measurements = []
+    for job in plan.jobs:
+        mine = [
+            Measurement(job.name, system.name, system.family, _records(plan, job, system))
+            for system in _able(plan, job)
+        ]
+        for repeat in range(plan.repeats):
+            for measurement, system in zip(mine, _able(plan, job), strict=True):
+                tell(f"{job.name}: {system.name} ({repeat + 1} of {plan.repeats}) ...")
+                _add_sample(plan, job, system, measurement)
+        measurements += mine
+    return measurements
+
+
+def _able(plan: Plan, job: Job) -> Iterator[System]:
+    return (system for system in plan.systems if job.name in system.jobs)
+
+
+def _records(plan: Plan, job: Job, system: System) -> int:
+    if job.is_latency:
+        return 0
+    return system.records(job, plan.records, quick=plan.quick, parallelism=plan.parallelism)
+
+
+def _add_sample(plan: Plan, job: Job, system: System, measurement: Measurement) -> None:
+    try:
+        sample = _run(plan, job, system, measurement.records)
+    except (MeasurementFailedError, environments.EnvironmentFailedError) as failure:
+        measurement.errors.append(str(failure))
+        return
+    if not job.is_latency:
+        should = _expected(job.name, measurement.records, plan.parallelism)
+        if sample["checks"] != should:
+            measurement.errors.append(f"wrong results: {sample['checks']} instead of {should}")
+            return
+    measurement.samples.append(sample)
+
+
+@cache
+def _expected(job: str, records: int, parallelism: int) -> expected.Checks:
+    return expected.checks(job, records, parallelism)
+
+
+class MeasurementFailedError(Exception):
+    """A system's program did not deliver; the message ends with the last lines it printed."""
+
+
+def _run(plan: Plan, job: Job, system: System, records: int) -> dict[str, Any]:
+    python = environments.interpreter(system.environment)
+    step = 10 * plan.parallelism
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as scratch:
+        output, log = Path(scratch, "result.json"), Path(scratch, "log.txt")
+        command = [
+            *(str(python), "-m", f"benchmarks.systems.{system.module}"),
+            *("--job", job.name, "--records", str(records), "--warmup", str(max(step, records // 20 // step * step))),
+            *("--parallelism", str(plan.parallelism), "--variant", system.variant),
+            *("--seconds", str(plan.seconds), "--settle", str(plan.settle), "--output", str(output)),
+        ]
+        with log.open("w") as stream:
+            code = _call(command, stream, plan.timeout)
+        if code or not output.exists():
+            reason = f"no result within {plan.timeout} s" if code is None else f"exit code {code}"
+            raise MeasurementFailedError(f"{reason}; it printed:\n{telling_lines(log.read_text(errors='replace'))}")
+        sample: dict[str, Any] = json.loads(output.read_text())
+    return sample
+
+
+def telling_lines(log: str) -> str:
+    """Picks the lines that say why a program failed: the causes in a Java trace, the end of any other log."""
+    lines = [line for line in log.strip().splitlines() if not line.lstrip().startswith(("at ", "..."))]
+    causes = [line for line in lines if line.startswith("Caused by")]
+    return "\n".join(causes or lines[-12:])
+
+
+def _call(command: list[str], log: Any, timeout: int) -> int | None:
+    """Runs a program in a process group of its own, so that whatever it started ends with it."""
+    # PyFlink's thread mode asks the first python on the path where its packages are.
+    path = os.pathsep.join([str(Path(command[0]).parent), os.environ.get("PATH", "")])
+    variables = os.environ | {"PATH": path, "PYTHONPATH": str(_ROOT), "PYTHONHASHSEED": "0"}
+    process = subprocess.Popen(
+        command, cwd=_ROOT, env=variables, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()

@@ -1,0 +1,260 @@
+"""The jobs on PyFlink, in a local cluster inside this process, in process or thread mode."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+from pyflink.common import Configuration, Duration, Types, WatermarkStrategy
+from pyflink.common.time import Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import (
+    AggregateFunction,
+    DataStream,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessWindowFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import ValueStateDescriptor
+from pyflink.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
+
+from benchmarks import workload
+from benchmarks.feeder import Feeder
+from benchmarks.ledger import Delays, Tally, stamp_entry
+from benchmarks.program import Assignment, Outcome, main
+
+EVENT = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
+
+
+class Keys(MapFunction):  # type: ignore[misc]
+    """Maps a number to its key."""
+
+    def __init__(self, keys: int, ledger: str) -> None:
+        self._keys, self._ledger, self._fresh = keys, ledger, True
+
+    def map(self, value: int) -> int:
+        if self._fresh:
+            self._fresh = False
+            stamp_entry(self._ledger)
+        return value % self._keys
+
+
+class Words(FlatMapFunction):  # type: ignore[misc]
+    """Maps a number to the words of its line."""
+
+    def __init__(self, ledger: str) -> None:
+        self._ledger, self._fresh = ledger, True
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._lines = workload.text()
+
+    def flat_map(self, value: int) -> Iterator[str]:
+        if self._fresh:
+            self._fresh = False
+            stamp_entry(self._ledger)
+        yield from self._lines[value % len(self._lines)].split()
+
+
+class Generate(MapFunction):  # type: ignore[misc]
+    """Maps a number to its event."""
+
+    def __init__(self, event: workload.Events, ledger: str) -> None:
+        self._event, self._ledger, self._fresh = event, ledger, True
+
+    def map(self, value: int) -> workload.Event:
+        if self._fresh:
+            self._fresh = False
+            stamp_entry(self._ledger)
+        return self._event(value)
+
+
+class Parse(MapFunction):  # type: ignore[misc]
+    """Reads a line of the feeder."""
+
+    def map(self, value: str) -> tuple[int, int]:
+        number, created = value.split()
+        return int(number), int(created)
+
+
+class Count(KeyedProcessFunction):  # type: ignore[misc]
+    """Emits the running count of each key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[tuple[Any, int]]:
+        count = (self._count.value() or 0) + 1
+        self._count.update(count)
+        yield value, count
+
+
+class CountAndForward(Count):
+    """Counts per key and passes the record on."""
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
+        self._count.update((self._count.value() or 0) + 1)
+        yield value
+
+
+class Counting(AggregateFunction):  # type: ignore[misc]
+    """Counts the events of a window."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: workload.Event, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, a: int, b: int) -> int:
+        return a + b
+
+
+class Summing(Counting):
+    """Sums the values of a window."""
+
+    def add(self, value: workload.Event, accumulator: int) -> int:
+        return accumulator + value[2]
+
+
+class Named(ProcessWindowFunction):  # type: ignore[misc]
+    """Adds the key and the window to an aggregate."""
+
+    def process(self, key: int, context: Any, elements: Any) -> Iterator[workload.Event]:
+        yield key, context.window().start, next(iter(elements))
+
+
+class Sink(FlatMapFunction):  # type: ignore[misc]
+    """Counts and sums the results; PyFlink has no sinks written in Python, so it is a step that emits nothing."""
+
+    def __init__(self, ledger: str, *, windows: bool) -> None:
+        self._ledger, self._windows = ledger, windows
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._tally = Tally(self._ledger, every=1 if self._windows else 256)
+
+    def flat_map(self, value: Any) -> Iterator[int]:
+        self._tally.add(workload.mark(*value) if self._windows else value[1])
+        return iter(())
+
+    def close(self) -> None:
+        self._tally.close()
+
+
+class DelaySink(FlatMapFunction):  # type: ignore[misc]
+    """Notes how old each record is."""
+
+    def __init__(self, ledger: str) -> None:
+        self._ledger = ledger
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._delays = Delays(self._ledger)
+
+    def flat_map(self, value: tuple[int, int]) -> Iterator[int]:
+        self._delays.add(value[1])
+        return iter(())
+
+    def close(self) -> None:
+        self._delays.close()
+
+
+class EventTime(TimestampAssigner):  # type: ignore[misc]
+    """Takes an event's time from the event."""
+
+    def extract_timestamp(self, value: workload.Event, record_timestamp: int) -> int:
+        return value[1]
+
+
+def run(assignment: Assignment) -> Outcome:
+    """Runs one job and leaves its stamps in the ledger."""
+    configuration = Configuration()
+    configuration.set_string("python.execution-mode", assignment.variant)
+    configuration.set_string("rest.port", "0")
+    settings = {"python.execution-mode": assignment.variant}
+    if assignment.is_latency:
+        configuration.set_string("python.fn-execution.bundle.time", "10")
+        settings |= {"python.fn-execution.bundle.time": "10 ms (1 s if unset)", "buffer timeout": "1 ms"}
+    environment = StreamExecutionEnvironment.get_execution_environment(configuration)
+    environment.set_python_executable(sys.executable)
+    environment.set_parallelism(assignment.parallelism)
+    if assignment.is_latency:
+        environment.set_buffer_timeout(1)
+        _latency(environment, assignment)
+    elif assignment.job == "words" or assignment.job in workload.COUNT_KEYS:
+        _counts(environment, assignment)
+    else:
+        _windows(environment, assignment)
+    environment.execute(assignment.job)
+    versions = {"python": platform.python_version(), "apache-flink": version("apache-flink")}
+    return Outcome(settings=settings, versions=versions)
+
+
+def _numbers(environment: StreamExecutionEnvironment, count: int) -> DataStream:
+    source = NumberSequenceSource(0, count - 1)
+    return environment.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+
+
+def _counts(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    numbers = _numbers(environment, assignment.units)
+    if assignment.job == "words":
+        kind = Types.STRING()
+        keyed = numbers.flat_map(Words(assignment.ledger), output_type=kind)
+    else:
+        kind = Types.LONG()
+        keyed = numbers.map(Keys(workload.COUNT_KEYS[assignment.job], assignment.ledger), output_type=kind)
+    counts = keyed.key_by(lambda key: key, key_type=kind).process(
+        Count(), output_type=Types.TUPLE([kind, Types.LONG()])
+    )
+    counts.flat_map(Sink(assignment.ledger, windows=False), output_type=Types.LONG()).print()
+
+
+def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    event = workload.Events(assignment.job, assignment.records, assignment.parallelism)
+    times = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_millis(workload.OUT_OF_ORDER_MS)
+    ).with_timestamp_assigner(EventTime())
+    assigner, function = {
+        "tumbling": (TumblingEventTimeWindows.of(Time.milliseconds(workload.TUMBLING_MS)), Counting()),
+        "sliding": (
+            SlidingEventTimeWindows.of(Time.milliseconds(workload.SLIDING_MS), Time.milliseconds(workload.SLIDE_MS)),
+            Summing(),
+        ),
+        "sessions": (EventTimeSessionWindows.with_gap(Time.milliseconds(workload.SESSION_GAP_MS)), Counting()),
+    }[assignment.job]
+    results = (
+        _numbers(environment, assignment.records)
+        .map(Generate(event, assignment.ledger), output_type=EVENT)
+        .assign_timestamps_and_watermarks(times)
+        .key_by(lambda record: record[0], key_type=Types.LONG())
+        .window(assigner)
+        .aggregate(function, window_function=Named(), accumulator_type=Types.LONG(), output_type=EVENT)
+    )
+    results.flat_map(Sink(assignment.ledger, windows=True), output_type=Types.LONG()).print()
+
+
+def _latency(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    """Reads from Flink's socket source: PyFlink has no sources written in Python."""
+    feeder = Feeder(assignment)
+    feeder.start()
+    kind = Types.TUPLE([Types.LONG(), Types.LONG()])
+    lines = DataStream(environment._j_stream_execution_environment.socketTextStream(feeder.host, feeder.port))
+    stream = lines.map(Parse(), output_type=kind).set_parallelism(1)
+    for exchange in range(workload.EXCHANGES[assignment.job]):
+        keyed = stream.key_by(
+            lambda record, wide=2**exchange: record[0] % workload.LATENCY_KEYS // wide, key_type=Types.LONG()
+        )
+        stream = keyed.process(CountAndForward(), output_type=kind)
+    stream.flat_map(DelaySink(assignment.ledger), output_type=Types.LONG()).print()
+
+
+if __name__ == "__main__":
+    main(run)
