@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from penstock.api.program import location
@@ -13,6 +11,9 @@ from penstock.errors import ProgramError
 from penstock.graph.steps import CollectStep
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
     from penstock.api.data_stream import DataStream
     from penstock.api.environment import StreamExecutionEnvironment
     from penstock.api.job_client import JobClient

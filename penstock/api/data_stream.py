@@ -59,7 +59,9 @@ class DataStream(Partitioned, StepSettings, Generic[T]):
     def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
         """Put each record through a process function, which sees time and writes side outputs."""
         if isinstance(func, KeyedProcessFunction):
-            message = "A KeyedProcessFunction needs a keyed stream: call key_by() before process(), or use a ProcessFunction."
+            message = (
+                "A KeyedProcessFunction needs a keyed stream: call key_by() before process(), or use a ProcessFunction."
+            )
             raise ProgramError(message, location())
         check_function(func, ProcessFunction, "process", allow_callable=False)
         return self._then(step_name("Process", func), steps.ProcessStep(function=func), output_type)
@@ -77,9 +79,7 @@ class DataStream(Partitioned, StepSettings, Generic[T]):
         """Give each record its event time and derive watermarks."""
         if isinstance(watermark_strategy, LegacyAssigner):
             watermark_strategy = WatermarkStrategy.for_legacy_assigner(watermark_strategy)
-        check_function(
-            watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks", allow_callable=False
-        )
+        check_function(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks", allow_callable=False)
         return self._then("Timestamps/Watermarks", steps.TimestampStep(strategy=watermark_strategy))
 
     def assign_ascending_timestamps(self, extractor: Any) -> DataStream[T]:
@@ -139,14 +139,12 @@ class DataStream(Partitioned, StepSettings, Generic[T]):
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Hand each record to a ``SinkFunction``."""
         check_function(sink_func, SinkFunction, "add_sink", allow_callable=False)
-        return self._sink(
-            step_name("Sink", sink_func), steps.SinkFunctionStep(function=sink_func, key=self._key())
-        )
+        return self._sink(step_name("Sink", sink_func), steps.SinkFunctionStep(function=sink_func, key=self._key()))
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[T] | list[T]:
-        """Run the job and iterate over this stream's records while they come; with a limit, return the first ones as a list."""
+        """Run the job and iterate over the records while they come; with a limit, return the first ones as a list."""
         from penstock.api.collect import collect
 
         return collect(self._environment, self, job_execution_name, limit)
@@ -194,8 +192,8 @@ class DataStream(Partitioned, StepSettings, Generic[T]):
         upstream = self._upstreams[0]
         if len(self._upstreams) != 1 or upstream.partitioning is not None or upstream.tag is not None:
             message = (
-                f"{setting}() applies to a step, but this stream is only a view of other steps (a union, a partitioning,"
-                " a side output or a keyed stream). Call it on the step itself."
+                f"{setting}() applies to a step, but this stream is only a view of other steps (a union, a"
+                " partitioning, a side output or a keyed stream). Call it on the step itself."
             )
             raise ProgramError(message, location())
         return self._environment.graph.nodes[upstream.node]

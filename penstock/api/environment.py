@@ -54,9 +54,10 @@ class StreamExecutionEnvironment(EnvironmentSettings):
     def get_execution_environment(
         configuration: Configuration | None = None, *, spark_session: Any = None
     ) -> StreamExecutionEnvironment:
-        """Return an environment with the settings of the configuration file, the command line and the given configuration.
+        """Return an environment with the settings of the configuration file, the command line and the configuration.
 
-        A ``SparkSession`` given here (or one that is active when the job starts) runs the job; else a local one is created.
+        A ``SparkSession`` given here (or one that is active when the job starts) runs the job; else a local one is
+        created.
         """
         settings = launch_configuration()
         if configuration is not None:
@@ -92,7 +93,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
     ) -> DataStream[Any]:
-        """Return the stream of a ``SourceFunction``; only a ``ParallelSourceFunction`` runs with a parallelism above 1."""
+        """Return the stream of a ``SourceFunction``; only a ``ParallelSourceFunction`` has a parallelism above 1."""
         check_function(source_func, SourceFunction, "add_source", allow_callable=False)
         parallelism = None if isinstance(source_func, ParallelSourceFunction) else 1
         name = step_name("Source", source_func) if source_name == "Custom Source" else source_name

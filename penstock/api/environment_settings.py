@@ -98,13 +98,15 @@ class EnvironmentSettings:
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
         """Choose between streaming and batch execution; AUTOMATIC streams."""
         if execution_mode is RuntimeExecutionMode.BATCH:
-            message = "BATCH execution is not available in this version: bounded jobs run in STREAMING mode to their end."
+            message = (
+                "BATCH execution is not available in this version: bounded jobs run in STREAMING mode to their end."
+            )
             raise ProgramError(message, location())
         self._runtime_mode = execution_mode
         return self
 
     def set_stream_time_characteristic(self, characteristic: TimeCharacteristic) -> None:
-        """Choose what ``time_window`` means; event and ingestion time also set the auto-watermark interval to 200 ms."""
+        """Choose what ``time_window`` means; event and ingestion time set the auto-watermark interval to 200 ms."""
         self._time_characteristic = characteristic
         if characteristic is TimeCharacteristic.ProcessingTime:
             self._config.set_auto_watermark_interval(0)
@@ -116,7 +118,7 @@ class EnvironmentSettings:
         return self._time_characteristic
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Set how long a record may wait for its block to fill while its subtask is busy: 0 sends at once, -1 only when full."""
+        """Set how long a record may wait for its block while its subtask is busy: 0 sends at once, -1 when full."""
         if timeout_millis < -1:
             message = f"The buffer timeout must be -1 (no limit) or more, not {timeout_millis}."
             raise ProgramError(message, location())

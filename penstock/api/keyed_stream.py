@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from penstock.api.data_stream import DataStream
 from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph import steps
-from penstock.graph.nodes import Upstream
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.process_functions import KeyedProcessFunction, ProcessFunction
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.api.environment import StreamExecutionEnvironment
     from penstock.api.windowed_stream import WindowedStream
     from penstock.graph import partitioning as ways
+    from penstock.graph.nodes import Upstream
     from penstock.vocabulary.durations import TimeLength
 
 __all__ = ["KeyedStream"]
@@ -71,9 +72,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         """Emit, per key, the record with the largest field so far."""
         return self._rolling("max_by", position_to_max_by)
 
-    def _rolling(
-        self, kind: Literal["sum", "min", "max", "min_by", "max_by"], position: int | str
-    ) -> DataStream[T]:
+    def _rolling(self, kind: Literal["sum", "min", "max", "min_by", "max_by"], position: int | str) -> DataStream[T]:
         if isinstance(position, bool) or not isinstance(position, (int, str)):
             message = f"{kind}() needs a field index or a field name, not {position!r}."
             raise ProgramError(message, location())
@@ -100,7 +99,9 @@ class KeyedStream(DataStream[T], Generic[K, T]):
     def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
         """Put each record through a process function with keyed state and timers."""
         check_function(func, (KeyedProcessFunction, ProcessFunction), "process", allow_callable=False)
-        return self._then(step_name("KeyedProcess", func), steps.ProcessStep(function=func, key=self._key()), output_type)
+        return self._then(
+            step_name("KeyedProcess", func), steps.ProcessStep(function=func, key=self._key()), output_type
+        )
 
     def window(self, window_assigner: Any) -> WindowedStream[K, T]:
         """Put the records of each key into windows."""
@@ -109,13 +110,13 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[K, T]:
-        """Make a window of every ``size`` records of a key, or, with a slide, every ``slide`` records of the last ``size``."""
+        """Make a window of every ``size`` records of a key or, with a slide, of the last ``size`` every ``slide``."""
         from penstock.api.windowed_stream import count_window
 
         return count_window(self, size, slide)
 
     def time_window(self, size: TimeLength, slide: TimeLength | None = None) -> WindowedStream[K, T]:
-        """Make tumbling or sliding windows in event or processing time, as the environment's time characteristic says."""
+        """Make tumbling or sliding windows in the time that the environment's time characteristic says."""
         from penstock.api.windowed_stream import time_window
 
         return time_window(self, size, slide)

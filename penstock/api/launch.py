@@ -11,7 +11,7 @@ from penstock.vocabulary.configuration import Configuration
 __all__ = ["CONFIGURATION_DIRECTORY", "launch_configuration", "set_command_line_configuration"]
 
 CONFIGURATION_DIRECTORY = "PENSTOCK_CONF_DIR"
-"""The environment variable that names the directory of the configuration file; else it is looked for in the working directory."""
+"""The environment variable that names the configuration file's directory; the working directory if it is not set."""
 _FILE_NAMES = ("penstock-conf.yaml", "config.yaml", "flink-conf.yaml")
 
 _command_line = Configuration()
@@ -19,7 +19,7 @@ _command_line = Configuration()
 
 def set_command_line_configuration(configuration: Configuration) -> None:
     """Set what was given on the command line; it wins over the configuration file and loses against the program."""
-    global _command_line  # noqa: PLW0603 - one process has one command line
+    global _command_line
     _command_line = configuration
 
 
@@ -40,11 +40,12 @@ def _file_configuration() -> Configuration:
 
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        if not isinstance(content, dict):
-            raise TypeError
-    except (yaml.YAMLError, TypeError) as error:
-        message = f"The configuration file {path} is not a YAML mapping of keys to values: {error}"
+    except yaml.YAMLError as error:
+        message = f"The configuration file {path} is not YAML: {error}"
         raise ProgramError(message) from error
+    if not isinstance(content, dict):
+        message = f"The configuration file {path} must be a YAML mapping of keys to values."
+        raise ProgramError(message)
     return Configuration.from_dict({key: value for key, value in _flat(content) if value is not None})
 
 

@@ -47,9 +47,7 @@ class Partitioned:
 
     def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream[Any]:
         """Let the program choose the subtask: ``partitioner(key, number of subtasks)``."""
-        return self._partitioned(
-            ways.Custom(partition=partition_function(partitioner), key=key_function(key_selector))
-        )
+        return self._partitioned(ways.Custom(partition=partition_function(partitioner), key=key_function(key_selector)))
 
     def _partitioned(self, way: ways.Partitioning) -> DataStream[Any]:
         from penstock.api.data_stream import DataStream

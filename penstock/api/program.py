@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.functions import Function, KeySelector, Partitioner
 from penstock.vocabulary.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["check_function", "key_function", "location", "partition_function", "step_name"]
 
@@ -36,7 +38,9 @@ def check_function(function: Any, kind: type | tuple[type, ...], call: str, *, a
     if isinstance(function, type):
         message = f"{call}() got the class {function.__name__} itself; create an object of it: {function.__name__}()."
     elif isinstance(function, Function):
-        message = f"{call}() needs {names}{' or a callable' if allow_callable else ''}, not a {type(function).__name__}."
+        message = (
+            f"{call}() needs {names}{' or a callable' if allow_callable else ''}, not a {type(function).__name__}."
+        )
     elif allow_callable and callable(function):
         return function
     else:

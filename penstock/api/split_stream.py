@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.api.program import location
 from penstock.errors import ProgramError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from penstock.api.data_stream import DataStream
 
 __all__ = ["SplitStream"]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 from penstock.api.program import location
 from penstock.errors import ProgramError
 from penstock.graph.nodes import Chaining
-from penstock.vocabulary.slot_sharing_group import SlotSharingGroup
 
 if TYPE_CHECKING:
     from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.vocabulary.slot_sharing_group import SlotSharingGroup
 
 __all__ = ["StepSettings", "check_max_parallelism", "check_parallelism"]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import itertools
+from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.errors import ProgramError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["NumberSequenceSource"]
 
@@ -29,7 +32,7 @@ class NumberSequenceSource(Source[int]):
         bounds = [self.start + count * index // parallelism for index in range(parallelism + 1)]
         return [
             SourceSplit(f"{first}-{last - 1}", (first, last))
-            for first, last in zip(bounds, bounds[1:], strict=False)
+            for first, last in itertools.pairwise(bounds)
             if first < last
         ]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Boundedness", "ReaderContext", "Source", "SourceSplit", "SplitReader"]
 
@@ -52,7 +54,7 @@ class SplitReader(ABC, Generic[T]):
     def position(self) -> Any:
         """Return, picklable, where to go on reading: everything returned by ``read`` so far lies before it."""
 
-    def close(self) -> None:  # noqa: B027 - most readers hold nothing
+    def close(self) -> None:
         """Release what the reader holds."""
 
 

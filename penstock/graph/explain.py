@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.graph.nodes import Graph, Node
 from penstock.graph.partitioning import Forward, Rebalance
 from penstock.graph.plan import Plan, Vertex, make_plan
-from penstock.graph.settings import JobSettings
+
+if TYPE_CHECKING:
+    from penstock.graph.nodes import Graph, Node
+    from penstock.graph.settings import JobSettings
 
 __all__ = ["explain", "plan_json"]
 
@@ -51,7 +53,8 @@ def explain(graph: Graph, settings: JobSettings) -> str:
     """Return the plan as text: stages, chains, exchanges, slots."""
     plan = make_plan(graph, settings)
     lines = [
-        f"Job {settings.name!r}: {len(plan.vertices)} chains, {plan.subtasks} subtasks in {len(plan.stages)} Spark stages",
+        f"Job {settings.name!r}: {len(plan.vertices)} chains, {plan.subtasks} subtasks,"
+        f" {len(plan.stages)} Spark stages",
         f"  needs {plan.spark_slots} Spark task slots at the same time (Flink would share {plan.flink_slots} slots)",
     ]
     for stage in plan.stages:

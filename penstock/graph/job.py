@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from penstock.graph.plan import Plan
-from penstock.graph.settings import JobSettings
-from penstock.vocabulary.execution_config import ExecutionConfig
+if TYPE_CHECKING:
+    from penstock.graph.plan import Plan
+    from penstock.graph.settings import JobSettings
+    from penstock.vocabulary.execution_config import ExecutionConfig
 
 __all__ = ["Job"]
 

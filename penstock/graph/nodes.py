@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.graph.partitioning import Partitioning
-from penstock.graph.steps import Step
+if TYPE_CHECKING:
+    from penstock.graph.partitioning import Partitioning
+    from penstock.graph.steps import Step
 
 __all__ = ["Chaining", "Graph", "Node", "Upstream"]
 
@@ -47,7 +48,7 @@ class Node:
     parallelism: int | None = None
     max_parallelism: int | None = None
     is_parallelism_fixed: bool = False
-    """The step cannot run with more than the parallelism it was made with (``window_all``, a plain ``SourceFunction``)."""
+    """The step cannot run with another parallelism (``window_all``, a plain ``SourceFunction``)."""
     uid: str | None = None
     uid_hash: str | None = None
     chaining: Chaining = Chaining.ALWAYS

@@ -1,19 +1,22 @@
 """From the written graph to what runs: operator chains, and the linear sequence of stages Spark needs.
 
-A *vertex* is a chain of nodes that run in one call stack (Flink's JobVertex). A *stage* holds all vertices of one exchange depth:
-Spark's pipelined shuffle allows a producer one consumer only, so stages form a line, and records for a deeper stage pass through
-the ones between.
+A *vertex* is a chain of nodes that run in one call stack (Flink's JobVertex). A *stage* holds all vertices of one
+exchange depth: Spark's pipelined shuffle allows a producer one consumer only, so stages form a line, and records for a
+deeper stage pass through the ones between.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from penstock.errors import ProgramError
 from penstock.graph.nodes import Chaining, Graph, Node, Upstream
 from penstock.graph.partitioning import Forward, Partitioning, Rebalance
-from penstock.graph.settings import JobSettings
+
+if TYPE_CHECKING:
+    from penstock.graph.settings import JobSettings
 
 __all__ = ["ChainLink", "Edge", "Plan", "Stage", "Vertex", "make_plan"]
 
@@ -148,16 +151,14 @@ def make_plan(graph: Graph, settings: JobSettings) -> Plan:
     return Plan(vertices=vertices, edges=tuple(edges), stages=_stages(vertices))
 
 
-def _decide(
-    graph: Graph, node: Node, upstream: Upstream, parallelism: dict[int, int], settings: JobSettings
-) -> _Link:
+def _decide(graph: Graph, node: Node, upstream: Upstream, parallelism: dict[int, int], settings: JobSettings) -> _Link:
     source = graph.nodes[upstream.node]
     is_equal = parallelism[source.id] == parallelism[node.id]
     partitioning = upstream.partitioning or (Forward() if is_equal else Rebalance())
     if isinstance(partitioning, Forward) and not is_equal:
         message = (
-            f"forward() needs equal parallelism, but {source.label!r} has {parallelism[source.id]} and {node.label!r} has"
-            f" {parallelism[node.id]}. Use rebalance() or rescale(), or set the same parallelism."
+            f"forward() needs equal parallelism, but {source.label!r} has {parallelism[source.id]} and"
+            f" {node.label!r} has {parallelism[node.id]}. Use rebalance() or rescale(), or set the same parallelism."
         )
         raise ProgramError(message, node.location)
     is_chained = (

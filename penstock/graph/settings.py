@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.graph.nodes import Node
+if TYPE_CHECKING:
+    from penstock.graph.nodes import Node
 
 __all__ = ["DEFAULT_BUFFER_TIMEOUT", "JobSettings", "default_max_parallelism"]
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+if TYPE_CHECKING:
+    from penstock.vocabulary.output_tag import OutputTag
+    from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
 __all__ = [
     "CollectStep",
@@ -125,15 +126,15 @@ class TimestampStep(Step):
 class WindowStep(Step):
     """Groups records of a key into windows and evaluates them.
 
-    ``reducer`` (a reduce or aggregate function) keeps one accumulator per window; without it the elements are kept. ``function`` sees
-    the window when it fires; without it the accumulator's result is the output.
+    ``reducer`` (a reduce or aggregate function) keeps one accumulator per window; without it the elements are kept.
+    ``function`` sees the window when it fires; without it the accumulator's result is the output.
     """
 
     assigner: Any
     trigger: Any = None
     evictor: Any = None
     allowed_lateness: int = 0
-    late_tag: OutputTag | None = None
+    late_tag: OutputTag[Any] | None = None
     reducer: Any = None
     function: Any = None
     is_keyed: bool = True

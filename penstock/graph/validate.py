@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from typing import TYPE_CHECKING
 
 import cloudpickle
 
 from penstock.errors import ProgramError, SerializationError
-from penstock.graph.nodes import Graph, Node
-from penstock.graph.settings import JobSettings
+
+if TYPE_CHECKING:
+    from penstock.graph.nodes import Graph, Node
+    from penstock.graph.settings import JobSettings
 
 __all__ = ["pickle_step", "validate"]
 
@@ -54,8 +57,8 @@ def pickle_step(node: Node) -> bytes:
         names = ", ".join(_name(function) for function in node.step.functions) or type(node.step).__name__
         message = (
             f"The step {node.label!r} cannot be sent to the workers: {names} cannot be pickled ({error}).\n"
-            "  Functions travel to other processes with everything they refer to. Open connections, files, locks and sessions in"
-            f" open() of the function, not outside of it.\n  at {node.location}"
+            "  Functions travel to other processes with everything they refer to. Open connections, files, locks and"
+            f" sessions in open() of the function, not outside of it.\n  at {node.location}"
         )
         raise SerializationError(message) from error
 

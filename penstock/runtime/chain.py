@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from penstock.graph.nodes import Node
-from penstock.graph.plan import Edge, Vertex
 from penstock.runtime.build import build_operator
-from penstock.runtime.context import OperatorContext
-from penstock.runtime.elements import Element
-from penstock.runtime.operator import Operator
 from penstock.runtime.output import Output, Receiver
-from penstock.runtime.writer import ExchangeWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from penstock.graph.nodes import Node
+    from penstock.graph.plan import Edge, Vertex
+    from penstock.runtime.context import OperatorContext
+    from penstock.runtime.elements import Element
+    from penstock.runtime.operator import Operator
+    from penstock.runtime.writer import ExchangeWriter
 
 __all__ = ["Chain", "build_chain"]
 
@@ -59,7 +63,7 @@ class Chain:
         for operator in reversed(opened):
             try:
                 operator.close()
-            except Exception as error:  # noqa: BLE001 - all are closed before one is raised
+            except Exception as error:
                 first_error = first_error or error
         if first_error is not None:
             raise first_error

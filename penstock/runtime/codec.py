@@ -23,7 +23,7 @@ def encode(elements: list[Element]) -> bytes:
     """
     try:
         return pickle.dumps(elements, _PROTOCOL)
-    except Exception:  # noqa: BLE001 - pickle raises whatever a value's own code raises
+    except Exception:
         return _encode_with_care(elements)
 
 
@@ -46,8 +46,8 @@ def _check(value: Any) -> None:
     except Exception as error:
         message = (
             f"A value of type {type(value).__name__} cannot be sent to the next step: {error}."
-            f" The value is {value!r:.200}. Emit plain data (numbers, strings, tuples, dataclasses, Row), and open files, locks and"
-            " connections in open() of the function that uses them."
+            f" The value is {value!r:.200}. Emit plain data (numbers, strings, tuples, dataclasses, Row), and open"
+            " files, locks and connections in open() of the function that uses them."
         )
         raise SerializationError(message) from error
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError
-from penstock.runtime.clock import Clock
-from penstock.runtime.processing_time import ProcessingTimeService
-from penstock.statestore.backend import KeyContext, KeyedStateBackend
-from penstock.vocabulary.execution_config import ExecutionConfig
 from penstock.vocabulary.functions import Function
-from penstock.vocabulary.metrics import MetricGroup
 from penstock.vocabulary.runtime_context import RuntimeContext
-from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+
+if TYPE_CHECKING:
+    from penstock.runtime.clock import Clock
+    from penstock.runtime.processing_time import ProcessingTimeService
+    from penstock.statestore.backend import KeyContext, KeyedStateBackend
+    from penstock.vocabulary.execution_config import ExecutionConfig
+    from penstock.vocabulary.metrics import MetricGroup
+    from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
 __all__ = ["FunctionContext", "OperatorContext", "SubtaskInfo", "open_function"]
 
@@ -54,7 +56,8 @@ class OperatorContext:
         """Return the keyed state, or explain that there is none."""
         if self.state is None:
             message = (
-                f"Keyed state was asked for in step {self.info.name!r}, whose input is not keyed. Call key_by() before this step."
+                f"Keyed state was asked for in step {self.info.name!r}, whose input is not keyed."
+                " Call key_by() before this step."
             )
             raise StateAccessError(message)
         return self.state

@@ -1,8 +1,9 @@
 """What flows between subtasks.
 
-Records travel in runs: a list of values beside a list of timestamps (``None`` where the records have none), so that an operator
-pays for a call per run, not per record. Control elements (watermarks, idleness, barriers, the end) stand between runs, at exactly
-the position they had. All elements are tuples whose first field is one of the kinds below: tuples are what pickle moves fastest.
+Records travel in runs: a list of values beside a list of timestamps (``None`` where the records have none), so that an
+operator pays for a call per run, not per record. Control elements (watermarks, idleness, barriers, the end) stand
+between runs, at exactly the position they had. All elements are tuples whose first field is one of the kinds below:
+tuples are what pickle moves fastest.
 """
 
 from __future__ import annotations

@@ -8,13 +8,16 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.runtime.functions import describe_function
 from penstock.runtime.operator import Operator
-from penstock.runtime.task import Task
+
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+
+    from penstock.runtime.task import Task
 
 __all__ = ["explain_failure"]
 
@@ -65,7 +68,7 @@ def _function(operator: Operator) -> str:
 
 
 def _source_of(error: BaseException, task: Task | None) -> Operator | None:
-    """Return the operator whose source thread raised the error: such a traceback does not lead through the task's loop."""
+    """Return the operator whose source thread raised the error: such a traceback begins outside the task's loop."""
     for subtask in task.subtasks.values() if task is not None else ():
         if getattr(subtask.chain.head, "_error", None) is error:
             return subtask.chain.head
@@ -98,6 +101,6 @@ def _is_own(frame: FrameType) -> bool:
 def _shorten(record: Any) -> str:
     try:
         shown = repr(record)
-    except Exception as error:  # noqa: BLE001 - a repr of the user's may raise anything
+    except Exception as error:
         return f"<{type(record).__name__} whose repr raises {error!r}>"
     return shown if len(shown) <= _RECORD_LENGTH else f"{shown[:_RECORD_LENGTH]}... ({len(shown)} characters)"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.functions import Function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["ListCollector", "describe_function", "resolve_function", "takes_collector"]
 

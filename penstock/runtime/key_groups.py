@@ -8,8 +8,10 @@ from __future__ import annotations
 import pickle
 import struct
 import zlib
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "java_hash",
@@ -27,8 +29,8 @@ _TARGET_CACHE_LIMIT = 1 << 20
 def java_hash(key: Any) -> int:
     """Return the 32-bit hash that Java gives to the same key, as an unsigned int.
 
-    ``str``, ``int``, ``float``, ``bool``, ``bytes`` and tuples of those follow Java; every other key goes through a checksum of
-    its pickle, which is stable across processes (Python's own ``hash`` is salted).
+    ``str``, ``int``, ``float``, ``bool``, ``bytes`` and tuples of those follow Java; every other key goes through a
+    checksum of its pickle, which is stable across processes (Python's own ``hash`` is salted).
     """
     kind = type(key)
     if kind is str:
@@ -79,7 +81,7 @@ def _java_int_hash(number: int) -> int:
 
 
 def _java_double_hash(number: float) -> int:
-    bits = 0x7FF8000000000000 if number != number else struct.unpack(">Q", struct.pack(">d", number))[0]  # noqa: PLR0124
+    bits = 0x7FF8000000000000 if number != number else struct.unpack(">Q", struct.pack(">d", number))[0]
     return (bits ^ (bits >> 32)) & _MASK
 
 
@@ -147,7 +149,7 @@ class _TargetCache(dict[Any, int]):
 def target_cache(parallelism: int, max_parallelism: int) -> Callable[[Any], int]:
     """Return a function from key to subtask that remembers what it computed.
 
-    A stream has keys of one type, as in Flink: ``1``, ``1.0`` and ``True`` are equal in Python but hash differently in Java, so a
-    program that mixes them has no defined routing.
+    A stream has keys of one type, as in Flink: ``1``, ``1.0`` and ``True`` are equal in Python but hash differently in
+    Java, so a program that mixes them has no defined routing.
     """
     return _TargetCache(parallelism, max_parallelism).__getitem__

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import queue
 from collections import deque
-from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from penstock.runtime.task import Task
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from penstock.runtime.task import Task
 
 __all__ = ["Blocks", "Inbox", "run_task"]
 
@@ -18,7 +21,7 @@ _LONGEST_WAIT_MILLIS = 1000
 
 
 class Inbox:
-    """Where other threads put things for a task: blocks from the network, commands from the driver, wake-ups from sources.
+    """Where other threads put things for a task: blocks from the network, commands of the driver, wake-ups of sources.
 
     Blocks are bounded, so a slow task slows down those who send to it. Commands are not: they must get through.
     """
@@ -71,7 +74,8 @@ class Inbox:
 def run_task(task: Task, inbox: Inbox) -> Iterator[Blocks]:
     """Run a task to its end; yields blocks to send.
 
-    An empty list means that the task is about to wait: whatever was sent must reach its receiver without anything behind it.
+    An empty list means that the task is about to wait: whatever was sent must reach its receiver without anything
+    behind it.
     """
     clock = task.clock
     task.open()

@@ -1,19 +1,22 @@
 """The one protocol that everything running in a subtask follows.
 
-An operator takes runs of records and watermarks, does its work and emits into its :class:`~penstock.runtime.output.Output`. It owns
-its state, its timers and its view of time. All calls come from one thread, one after the other.
+An operator takes runs of records and watermarks, does its work and emits into its
+:class:`~penstock.runtime.output.Output`. It owns its state, its timers and its view of time. All calls come from one
+thread, one after the other.
 
-Life cycle: ``setup`` (wiring) - ``restore`` (only after a failure or from a savepoint) - ``open`` - any number of ``process``,
-``process_watermark``, timers and ``snapshot`` - ``end_input`` once all input is there - ``close``, which is also called after a failure.
+Life cycle: ``setup`` (wiring) - ``restore`` (only after a failure or from a savepoint) - ``open`` - any number of
+``process``, ``process_watermark``, timers and ``snapshot`` - ``end_input`` once all input is there - ``close``, which
+is also called after a failure.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.context import OperatorContext
-from penstock.runtime.elements import Timestamps, Values
-from penstock.runtime.output import Output
+if TYPE_CHECKING:
+    from penstock.runtime.context import OperatorContext
+    from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.output import Output
 
 __all__ = ["Operator"]
 

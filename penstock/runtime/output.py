@@ -5,7 +5,7 @@ Everything is resolved when the chain is wired. An operator with one successor c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from penstock.runtime.elements import Timestamps, Values
@@ -53,7 +53,7 @@ class Output:
 
     __slots__ = ("_all", "_sides", "emit", "has_consumers")
 
-    def __init__(self, main: Sequence[Receiver], sides: dict[str, Sequence[Receiver]] | None = None) -> None:
+    def __init__(self, main: Sequence[Receiver], sides: Mapping[str, Sequence[Receiver]] | None = None) -> None:
         sides = sides or {}
         self.emit: Emit = _fan_out(main)
         self._sides = {tag: _fan_out(receivers) for tag, receivers in sides.items()}

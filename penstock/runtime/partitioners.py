@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.graph import partitioning as ways
-from penstock.runtime.elements import Timestamps, Values
 from penstock.runtime.key_groups import target_cache
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from penstock.runtime.elements import Timestamps, Values
 
 __all__ = ["make_writer"]
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.elements import Timestamps, Values
 from penstock.runtime.functions import ListCollector, takes_collector
-from penstock.runtime.output import Output
 from penstock.runtime.stateless import FunctionOperator
 from penstock.runtime.tagged import emit_results
 from penstock.runtime.timer_service import KeyedTimerService, UnkeyedTimerService
 from penstock.runtime.timers import InternalTimers
-from penstock.statestore.backend import KeyContext
-from penstock.vocabulary.output_tag import OutputTag
 from penstock.vocabulary.process_functions import KeyedProcessFunction
 from penstock.vocabulary.runtime_mode import TimeDomain
-from penstock.vocabulary.timer_service import TimerService
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.output import Output
+    from penstock.statestore.backend import KeyContext
+    from penstock.vocabulary.output_tag import OutputTag
+    from penstock.vocabulary.timer_service import TimerService
 
 __all__ = ["KeyedProcessOperator", "ProcessOperator", "RecordContext", "TimerContext", "with_collector"]
 

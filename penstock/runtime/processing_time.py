@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from penstock.runtime.clock import Clock
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.runtime.clock import Clock
 
 __all__ = ["ProcessingTimeService", "ScheduledCall"]
 
@@ -29,8 +32,8 @@ class ScheduledCall:
 class ProcessingTimeService:
     """Keeps the callbacks of one task in the order of their time.
 
-    The task's loop asks for ``next_time``, waits for input no longer than that and calls ``fire_due``. Callbacks therefore
-    never run at the same time as anything else in the task.
+    The task's loop asks for ``next_time``, waits for input no longer than that and calls ``fire_due``. Callbacks
+    therefore never run at the same time as anything else in the task.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.source import SplitSourceOperator
-from penstock.runtime.subtask import Subtask
-from penstock.runtime.task import Task
 from penstock.runtime.timestamps import TimestampOperator
+
+if TYPE_CHECKING:
+    from penstock.runtime.subtask import Subtask
+    from penstock.runtime.task import Task
 
 __all__ = ["report_task"]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.elements import Timestamps, Values
 from penstock.runtime.functions import resolve_function
 from penstock.runtime.stateless import FunctionOperator
 from penstock.statestore.heap import HeapStateBackend
@@ -13,9 +11,14 @@ from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.runtime.elements import Timestamps, Values
+
 __all__ = ["ReduceOperator", "RollingOperator"]
 
-_STATE = ValueStateDescriptor("_rolling_state", None)
+_STATE: ValueStateDescriptor[Any] = ValueStateDescriptor("_rolling_state", None)
 _NOTHING = object()
 
 
@@ -41,7 +44,7 @@ class ReduceOperator(FunctionOperator):
             self._process_through_state(values, timestamps)
             return
         key_of, reduce, entries, keys = self._key, self._reduce, self._entries, self.context.keys
-        results = []
+        results: Values = []
         add = results.append
         for value in values:
             keys.key = key = key_of(value)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.clock import Clock
 from penstock.runtime.elements import MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.operator import Operator
 from penstock.runtime.stateless import FunctionOperator
 from penstock.vocabulary.sink_functions import SinkContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.runtime.clock import Clock
 
 __all__ = ["CollectOperator", "PrintOperator", "SinkFunctionOperator", "print_prefix"]
 

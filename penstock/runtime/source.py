@@ -5,14 +5,16 @@ from __future__ import annotations
 import enum
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
 from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.operator import Operator
 from penstock.runtime.valve import WatermarkValve
 from penstock.runtime.watermark_assigner import WatermarkAssigner
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+
+if TYPE_CHECKING:
+    from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
 __all__ = ["READ_LIMIT", "Poll", "SourceOperator", "SplitSourceOperator"]
 

@@ -1,20 +1,24 @@
 """The operator that runs a ``SourceFunction``.
 
-``run(ctx)`` has a thread of its own, because it may block. It only fills a buffer; the task's loop takes what is there, so that
-operators, state and timers stay in one thread. A full buffer makes the function wait: that is back-pressure.
+``run(ctx)`` has a thread of its own, because it may block. It only fills a buffer; the task's loop takes what is there,
+so that operators, state and timers stay in one thread. A full buffer makes the function wait: that is back-pressure.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
 from penstock.runtime.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps
 from penstock.runtime.source import READ_LIMIT, Poll, SourceOperator
 from penstock.vocabulary.source_functions import SourceContext, SourceFunction
-from penstock.vocabulary.watermarks import Watermark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from penstock.vocabulary.watermarks import Watermark
 
 __all__ = ["SourceFunctionOperator"]
 
@@ -26,7 +30,7 @@ class _Stopped(BaseException):
 
 
 class _BufferedContext(SourceContext[Any]):
-    """What ``run`` emits into. The lock is Flink's checkpoint lock: emitting and updating a position under it is one step."""
+    """What ``run`` emits into; emitting and updating a position under the checkpoint lock is one step."""
 
     def __init__(self, wake_up: Callable[[], None]) -> None:
         self._lock = threading.RLock()
@@ -64,7 +68,7 @@ class _BufferedContext(SourceContext[Any]):
                 self._is_idle = True
                 self._control((STATUS, True))
 
-    def get_checkpoint_lock(self) -> threading.RLock:  # type: ignore[valid-type]
+    def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
         return self._lock
 
     def take(self) -> list[Element]:
@@ -126,7 +130,7 @@ class SourceFunctionOperator(SourceOperator):
             self.function.run(self._buffer)
         except _Stopped:
             pass
-        except BaseException as error:  # noqa: BLE001 - reported by the task's thread
+        except BaseException as error:
             self._error = error
         finally:
             self._is_done = True

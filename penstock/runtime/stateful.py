@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.elements import Timestamps, Values
 from penstock.runtime.stateless import FunctionOperator
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.runtime.elements import Timestamps, Values
 
 __all__ = ["StatefulOperator"]
 
@@ -42,11 +45,11 @@ class StatefulOperator(FunctionOperator):
             self.output.emit(results, times)
 
 
-def _take_one(results: Values, value: Any, result: Any) -> None:  # noqa: ARG001 - one shape for all three
+def _take_one(results: Values, value: Any, result: Any) -> None:
     results.append(result)
 
 
-def _take_all(results: Values, value: Any, result: Any) -> None:  # noqa: ARG001
+def _take_all(results: Values, value: Any, result: Any) -> None:
     results.extend(result or ())
 
 

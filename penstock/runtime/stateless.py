@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
-from penstock.runtime.elements import Timestamps, Values
 from penstock.runtime.functions import ListCollector, resolve_function, takes_collector
 from penstock.runtime.operator import Operator
 from penstock.vocabulary.functions import FilterFunction, FlatMapFunction, Function, MapFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from penstock.runtime.elements import Timestamps, Values
 
 __all__ = ["FilterOperator", "FlatMapOperator", "FunctionOperator", "MapOperator"]
 
@@ -101,12 +104,12 @@ class FlatMapOperator(FunctionOperator):
         call = self._call
         results: Values = []
         extend = results.extend
+        times: Timestamps = None
         if timestamps is None:
             for value in values:
                 found = call(value)
                 if found is not None:
                     extend(found)
-            times = None
         else:
             times = []
             for value, timestamp in zip(values, timestamps, strict=True):

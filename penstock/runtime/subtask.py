@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from penstock.runtime.chain import Chain
-from penstock.runtime.context import SubtaskInfo
 from penstock.runtime.elements import END, END_OF_INPUT, RECORDS, STATUS, WATERMARK, Element
 from penstock.runtime.source import Poll, SourceOperator
 from penstock.runtime.valve import WatermarkValve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from penstock.runtime.chain import Chain
+    from penstock.runtime.context import SubtaskInfo
 
 __all__ = ["ChannelKey", "Subtask"]
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from penstock.runtime.elements import Timestamps, Values
-from penstock.runtime.output import Output
+from typing import TYPE_CHECKING
+
 from penstock.vocabulary.output_tag import OutputTag
+
+if TYPE_CHECKING:
+    from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.output import Output
 
 __all__ = ["emit_results"]
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.graph.job import Job
-from penstock.graph.nodes import Node
 from penstock.graph.partitioning import sources_of, targets_of
-from penstock.graph.plan import Edge, Vertex
 from penstock.runtime.chain import build_chain
-from penstock.runtime.clock import Clock
 from penstock.runtime.codec import decode
 from penstock.runtime.context import OperatorContext, SubtaskInfo
 from penstock.runtime.partitioners import make_writer
@@ -21,6 +17,12 @@ from penstock.runtime.writer import ChannelWriter, ExchangeWriter
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.metrics import MetricGroup
+
+if TYPE_CHECKING:
+    from penstock.graph.job import Job
+    from penstock.graph.nodes import Node
+    from penstock.graph.plan import Edge, Vertex
+    from penstock.runtime.clock import Clock
 
 __all__ = ["Task"]
 
@@ -112,13 +114,13 @@ class Task:
         for subtask in self.subtasks.values():
             try:
                 subtask.close()
-            except Exception as error:  # noqa: BLE001 - all are closed before one is raised
+            except Exception as error:
                 first_error = first_error or error
         if first_error is not None:
             raise first_error
 
     def _hop(self, edge_id: int, target: int) -> int:
-        """Return the task of the next stage that a block goes to: always the same one for a channel, which keeps its order."""
+        """Return the task of the next stage that a block goes to: the same one for all of a channel, to keep order."""
         is_next = self._target_stage[edge_id] == self.stage + 1
         return target if is_next else target % self._next_parallelism
 

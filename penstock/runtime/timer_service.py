@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.errors import StateAccessError
-from penstock.runtime.clock import Clock
 from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.runtime.timers import InternalTimers
 from penstock.vocabulary.timer_service import TimerService
+
+if TYPE_CHECKING:
+    from penstock.runtime.clock import Clock
+    from penstock.runtime.timers import InternalTimers
 
 __all__ = ["KeyedTimerService", "UnkeyedTimerService"]
 
@@ -65,7 +69,9 @@ class UnkeyedTimerService(TimerService):
         return self.watermark
 
     def _refuse(self) -> StateAccessError:
-        message = f"Timers need a key, but the input of step {self._step!r} is not keyed. Call key_by() before process()."
+        message = (
+            f"Timers need a key, but the input of step {self._step!r} is not keyed. Call key_by() before process()."
+        )
         return StateAccessError(message)
 
     def register_processing_time_timer(self, timestamp: int) -> None:

@@ -1,19 +1,21 @@
 """Timers of one operator: event and processing time, per key and namespace, de-duplicated, deletable, fired in order.
 
-The queue is a heap of distinct timestamps; each timestamp has a dictionary of the owners waiting for it. A timer is therefore
-registered or deleted in constant time once its timestamp is known, duplicates vanish by themselves, and a million timers for the
-same window end cost one heap entry.
+The queue is a heap of distinct timestamps; each timestamp has a dictionary of the owners waiting for it. A timer is
+therefore registered or deleted in constant time once its timestamp is known, duplicates vanish by themselves, and a
+million timers for the same window end cost one heap entry.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.runtime.processing_time import ProcessingTimeService, ScheduledCall
-from penstock.statestore.backend import KeyContext
+
+if TYPE_CHECKING:
+    from penstock.runtime.processing_time import ProcessingTimeService, ScheduledCall
+    from penstock.statestore.backend import KeyContext
 
 __all__ = ["InternalTimers", "OnTimer", "TimerQueue"]
 

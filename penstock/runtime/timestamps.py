@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.runtime.elements import MAX_TIMESTAMP, Timestamps, Values
 from penstock.runtime.operator import Operator
 from penstock.runtime.watermark_assigner import WatermarkAssigner
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+
+if TYPE_CHECKING:
+    from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
 __all__ = ["TimestampOperator"]
 

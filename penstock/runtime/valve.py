@@ -1,7 +1,7 @@
 """The event time of an operator with several input channels: the minimum over those that count.
 
-A channel counts while it is active and aligned. An idle channel does not hold time back. A channel that comes back from idleness
-counts again once its watermark has caught up with the time already reached, so that time never goes back.
+A channel counts while it is active and aligned. An idle channel does not hold time back. A channel that comes back from
+idleness counts again once its watermark has caught up with the time already reached, so that time never goes back.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
-"""Runs a watermark strategy: timestamps for records, watermarks and idleness for the stream, one assigner per split or subtask."""
+"""Runs a watermark strategy: timestamps for records, watermarks and idleness for one split or subtask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.clock import Clock
 from penstock.runtime.elements import MIN_TIMESTAMP, Timestamps, Values
-from penstock.runtime.output import Emit
 from penstock.vocabulary.watermark_generators import MaxTimestampGenerator, WatermarkOutput
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
-from penstock.vocabulary.watermarks import Watermark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.runtime.clock import Clock
+    from penstock.runtime.output import Emit
+    from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+    from penstock.vocabulary.watermarks import Watermark
 
 __all__ = ["WatermarkAssigner"]
 
@@ -18,8 +21,8 @@ __all__ = ["WatermarkAssigner"]
 class WatermarkAssigner(WatermarkOutput):
     """Puts one stream of records through a strategy.
 
-    Watermarks that do not advance are dropped here, so what comes out is monotone. ``on_watermark`` and ``on_status`` are told at
-    once, after the records that caused it were emitted.
+    Watermarks that do not advance are dropped here, so what comes out is monotone. ``on_watermark`` and ``on_status``
+    are told at once, after the records that caused it were emitted.
     """
 
     def __init__(
@@ -75,7 +78,7 @@ class WatermarkAssigner(WatermarkOutput):
         return [extract(value, timestamp) for value, timestamp in zip(values, timestamps, strict=True)]
 
     def _process_each(self, values: Values, timestamps: Timestamps) -> None:
-        """Extract and ask record by record, because an assigner may remember what it saw; cut the run at each watermark."""
+        """Extract and ask record by record, as an assigner may remember what it saw; cut the run at each watermark."""
         extract, on_event = self._extract, self._generator.on_event
         has_times = extract is not None or timestamps is not None
         run: Values = []

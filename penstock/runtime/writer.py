@@ -1,7 +1,7 @@
 """The sending end of an exchange: spreads records over targets and fills blocks.
 
-A block holds the elements for one channel in their order. It is sent when it is full, or when the task flushes: at once when
-there is nothing else to do, after the buffer timeout otherwise.
+A block holds the elements for one channel in their order. It is sent when it is full, or when the task flushes: at once
+when there is nothing else to do, after the buffer timeout otherwise.
 """
 
 from __future__ import annotations

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError
+
+if TYPE_CHECKING:
+    from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
 __all__ = ["KeyContext", "KeyedStateBackend", "NamespacedState"]
 
@@ -13,8 +16,8 @@ __all__ = ["KeyContext", "KeyedStateBackend", "NamespacedState"]
 class KeyContext:
     """Holds the key of the record being processed.
 
-    Operators assign ``key`` before they call a function; state handles and timers read it. Before the first assignment, and after
-    ``forget``, reading it is an error with an explanation; that costs nothing on the way of a record.
+    Operators assign ``key`` before they call a function; state handles and timers read it. Before the first assignment,
+    and after ``forget``, reading it is an error with an explanation; that costs nothing on the way of a record.
     """
 
     __slots__ = ("key",)
@@ -25,8 +28,9 @@ class KeyContext:
         if name != "key":
             raise AttributeError(name)
         message = (
-            "Keyed state or a timer was used where there is no current key (in open(), close() or on the broadcast side)."
-            " Use it in process_element(), on_timer() and the other methods that are called for a record of a keyed stream."
+            "Keyed state or a timer was used where there is no current key (in open(), close() or on the broadcast"
+            " side). Use it in process_element(), on_timer() and the other methods that are called for a record of a"
+            " keyed stream."
         )
         raise StateAccessError(message)
 
@@ -54,23 +58,23 @@ class KeyedStateBackend(ABC):
     """
 
     @abstractmethod
-    def value_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def value_state(self, descriptor: Any, namespace: Any = None) -> ValueState[Any]:
         """Return a handle of a state with one value per key."""
 
     @abstractmethod
-    def list_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def list_state(self, descriptor: Any, namespace: Any = None) -> ListState[Any]:
         """Return a handle of a state with a list per key."""
 
     @abstractmethod
-    def map_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def map_state(self, descriptor: Any, namespace: Any = None) -> MapState[Any, Any]:
         """Return a handle of a state with a map per key."""
 
     @abstractmethod
-    def reducing_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def reducing_state(self, descriptor: Any, namespace: Any = None) -> ReducingState[Any]:
         """Return a handle of a state that reduces what is added."""
 
     @abstractmethod
-    def aggregating_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def aggregating_state(self, descriptor: Any, namespace: Any = None) -> AggregatingState[Any, Any]:
         """Return a handle of a state that aggregates what is added."""
 
     @abstractmethod

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.statestore.backend import KeyContext, KeyedStateBackend, NamespacedState
@@ -17,6 +16,9 @@ from penstock.vocabulary.state_descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 __all__ = ["HeapStateBackend"]
 
@@ -78,7 +80,7 @@ class _HeapListState(_HeapState, ListState[Any]):
     __slots__ = ()
 
     def get(self) -> list[Any]:
-        return self._entries.get(self._keys.key, [])[:]
+        return list(self._entries.get(self._keys.key, ()))
 
     def add(self, value: Any) -> None:
         found = self._entries.get(self._keys.key)
@@ -120,7 +122,7 @@ class _HeapMapState(_HeapState, MapState[Any, Any]):
         else:
             found[key] = value
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: Mapping[Any, Any]) -> None:
         if dict_value:
             self._entries.setdefault(self._keys.key, {}).update(dict_value)
 
@@ -156,9 +158,7 @@ class _HeapReducingState(_HeapState, ReducingState[Any]):
     def __init__(self, keys: KeyContext, table: _Table, namespace: Any) -> None:
         super().__init__(keys, table, namespace)
         function = table.descriptor.get_reduce_function()  # type: ignore[attr-defined]
-        self._reduce: Callable[[Any, Any], Any] = (
-            function.reduce if isinstance(function, ReduceFunction) else function
-        )
+        self._reduce: Callable[[Any, Any], Any] = function.reduce if isinstance(function, ReduceFunction) else function
 
     def get(self) -> Any:
         return self._entries.get(self._keys.key)
@@ -203,23 +203,23 @@ class HeapStateBackend(KeyedStateBackend):
         self._keys = keys
         self._tables: dict[str, _Table] = {}
 
-    def value_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def value_state(self, descriptor: Any, namespace: Any = None) -> ValueState[Any]:
         """Return a handle of a state with one value per key."""
         return self._handle(descriptor, ValueStateDescriptor, namespace)
 
-    def list_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def list_state(self, descriptor: Any, namespace: Any = None) -> ListState[Any]:
         """Return a handle of a state with a list per key."""
         return self._handle(descriptor, ListStateDescriptor, namespace)
 
-    def map_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def map_state(self, descriptor: Any, namespace: Any = None) -> MapState[Any, Any]:
         """Return a handle of a state with a map per key."""
         return self._handle(descriptor, MapStateDescriptor, namespace)
 
-    def reducing_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def reducing_state(self, descriptor: Any, namespace: Any = None) -> ReducingState[Any]:
         """Return a handle of a state that reduces what is added."""
         return self._handle(descriptor, ReducingStateDescriptor, namespace)
 
-    def aggregating_state(self, descriptor: Any, namespace: Any = None) -> Any:
+    def aggregating_state(self, descriptor: Any, namespace: Any = None) -> AggregatingState[Any, Any]:
         """Return a handle of a state that aggregates what is added."""
         return self._handle(descriptor, AggregatingStateDescriptor, namespace)
 

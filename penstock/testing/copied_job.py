@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import cloudpickle
 
-from penstock.graph.job import Job
+if TYPE_CHECKING:
+    from penstock.graph.job import Job
 
 __all__ = ["copy_job"]
 

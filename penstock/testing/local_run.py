@@ -1,21 +1,24 @@
 """Runs a whole job in this process, deterministically: the real tasks, without Spark, network or threads.
 
-What is not simulated: several processes (plain globals are shared by all subtasks), the network, and waiting. Everything else is
-the code that runs on Spark, the encoding of every block included.
+What is not simulated: several processes (plain globals are shared by all subtasks), the network, and waiting.
+Everything else is the code that runs on Spark, the encoding of every block included.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.api.environment import StreamExecutionEnvironment
-from penstock.graph.job import Job
 from penstock.runtime.clock import ManualClock
 from penstock.runtime.failure import explain_failure
 from penstock.runtime.task import Task
 from penstock.testing.copied_job import copy_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.graph.job import Job
 
 __all__ = ["LocalRun", "run_locally"]
 
@@ -30,7 +33,8 @@ class LocalRun:
     """
 
     def __init__(self, job: Job, *, clock: ManualClock | None = None) -> None:
-        # Each subtask of a real job has functions of its own, so the job is copied as it would be on its way to a worker.
+        # Each subtask of a real job has functions of its own, so the job is copied as it would be on its way to a
+        # worker.
         self.clock = clock or ManualClock()
         self.printed: list[str] = []
         self.collected: dict[str, list[Any]] = {}
@@ -43,9 +47,7 @@ class LocalRun:
             for stage in job.plan.stages
         ]
         self.tasks = [task for tasks in self.stages for task in tasks]
-        self._inboxes: dict[tuple[int, int], deque[bytes]] = {
-            (task.stage, task.index): deque() for task in self.tasks
-        }
+        self._inboxes: dict[tuple[int, int], deque[bytes]] = {(task.stage, task.index): deque() for task in self.tasks}
         self._is_open = False
 
     @property

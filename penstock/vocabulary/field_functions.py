@@ -32,12 +32,15 @@ class FieldReducer:
         return FieldReducer, (self._kind, self._position)
 
 
+_COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}
+
+
 def _combiner(kind: str, position: int | str) -> Callable[[Any, Any], Any]:
     get, replace = _field_getter(position), _field_replacer(position)
     if kind in ("min_by", "max_by"):
         is_better = operator.lt if kind == "min_by" else operator.gt
         return lambda known, value: value if is_better(get(value), get(known)) else known
-    combine: Callable[[Any, Any], Any] = {"sum": operator.add, "min": min, "max": max}[kind]
+    combine = _COMBINATIONS[kind]
     return lambda known, value: replace(known, combine(get(known), get(value)))
 
 
@@ -85,7 +88,8 @@ def _copied(record: Any) -> Any:
     if not isinstance(record, Row):
         return record.copy()
     row = Row(*record)
-    if getattr(record, "_fields", None):
-        row.set_field_names(record._fields)
+    names = record.get_field_names()
+    if names is not None:
+        row.set_field_names(names)
     row.set_row_kind(record.get_row_kind())
     return row
