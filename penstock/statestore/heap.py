@@ -203,23 +203,23 @@ class HeapStateBackend(KeyedStateBackend):
         self._keys = keys
         self._tables: dict[str, _Table] = {}
 
-    def value_state(self, descriptor: Any, namespace: Any = None) -> ValueState[Any]:
+    def value_state(self, descriptor: Any, namespace: Any = None) -> Any:
         """Return a handle of a state with one value per key."""
         return self._handle(descriptor, ValueStateDescriptor, namespace)
 
-    def list_state(self, descriptor: Any, namespace: Any = None) -> ListState[Any]:
+    def list_state(self, descriptor: Any, namespace: Any = None) -> Any:
         """Return a handle of a state with a list per key."""
         return self._handle(descriptor, ListStateDescriptor, namespace)
 
-    def map_state(self, descriptor: Any, namespace: Any = None) -> MapState[Any, Any]:
+    def map_state(self, descriptor: Any, namespace: Any = None) -> Any:
         """Return a handle of a state with a map per key."""
         return self._handle(descriptor, MapStateDescriptor, namespace)
 
-    def reducing_state(self, descriptor: Any, namespace: Any = None) -> ReducingState[Any]:
+    def reducing_state(self, descriptor: Any, namespace: Any = None) -> Any:
         """Return a handle of a state that reduces what is added."""
         return self._handle(descriptor, ReducingStateDescriptor, namespace)
 
-    def aggregating_state(self, descriptor: Any, namespace: Any = None) -> AggregatingState[Any, Any]:
+    def aggregating_state(self, descriptor: Any, namespace: Any = None) -> Any:
         """Return a handle of a state that aggregates what is added."""
         return self._handle(descriptor, AggregatingStateDescriptor, namespace)
 
