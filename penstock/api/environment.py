@@ -48,6 +48,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
     def __init__(self, configuration: Configuration | None = None, *, spark_session: Any = None) -> None:
         super().__init__(configuration or Configuration())
         self.graph = Graph()
+        self._first_pending = 1
         self._spark_session = spark_session
 
     @staticmethod
@@ -79,6 +80,9 @@ class StreamExecutionEnvironment(EnvironmentSettings):
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
         """Return a stream of the numbers from ``start`` to ``end``, both included."""
+        if end < start - 1:
+            message = f"from_sequence({start}, {end}): the end must not lie before the start."
+            raise ProgramError(message, location())
         return self._source("Sequence Source", SourceStep(source=NumberSequenceSource(start, end)), None, None)
 
     def from_source(
@@ -127,13 +131,14 @@ class StreamExecutionEnvironment(EnvironmentSettings):
 
     def get_execution_plan(self) -> str:
         """Return the graph as JSON, in Flink's form."""
-        return plan_json(self.graph, self._settings(None))
+        return plan_json(self._pending(), self._settings(None))
 
     def explain(self) -> str:
         """Return the plan as text: stages, chains, exchanges and the slots they need."""
         settings = self._settings(None)
-        validate(self.graph, settings)
-        return explain(self.graph, settings)
+        graph = self._pending()
+        validate(graph, settings)
+        return explain(graph, settings)
 
     def close(self) -> None:
         """Stop the Spark session, if this environment created it."""
@@ -143,10 +148,11 @@ class StreamExecutionEnvironment(EnvironmentSettings):
             stop_own_session()
 
     def _settings(self, job_name: str | None) -> JobSettings:
+        max_parallelism = self.get_max_parallelism()
         return JobSettings(
             name=job_name or self._configuration.get_string("pipeline.name", None) or _DEFAULT_NAME,
-            parallelism=self._parallelism,
-            max_parallelism=self._max_parallelism,
+            parallelism=self.get_parallelism(),
+            max_parallelism=max_parallelism if max_parallelism > 0 else None,
             is_chaining_enabled=self._is_chaining_enabled,
             buffer_timeout=self._buffer_timeout,
             auto_watermark_interval=self._config.get_auto_watermark_interval(),
@@ -155,17 +161,21 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         )
 
     def _build_job(self, job_name: str | None) -> Job:
-        """Check the graph, turn it into a job and start over with an empty graph, as Flink does."""
+        """Check what was added since the last job and turn it, with all it reads from, into a job."""
         settings = self._settings(job_name)
-        validate(self.graph, settings)
+        graph = self._pending()
+        validate(graph, settings)
         job = Job(
             id=JobID.generate().to_hex_string(),
-            plan=make_plan(self.graph, settings),
+            plan=make_plan(graph, settings),
             settings=settings,
             execution_config=self._config,
         )
-        self.graph = Graph()
+        self._first_pending = len(self.graph) + 1
         return job
+
+    def _pending(self) -> Graph:
+        return self.graph.since(self._first_pending)
 
     def _start(self, job_name: str | None) -> JobRun:
         job = self._build_job(job_name)

@@ -86,5 +86,14 @@ class Graph:
         node = self.nodes[node_id] = dataclasses.replace(self.nodes[node_id], **settings)
         return node
 
+    def since(self, first: int) -> Graph:
+        """Return the graph of the nodes from an id on, with everything they read from."""
+        wanted: set[int] = set()
+        for node in reversed(self.nodes.values()):
+            if node.id >= first or node.id in wanted:
+                wanted.add(node.id)
+                wanted.update(upstream.node for upstream in node.upstreams)
+        return Graph({node.id: node for node in self.nodes.values() if node.id in wanted})
+
     def __len__(self) -> int:
         return len(self.nodes)

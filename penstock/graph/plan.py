@@ -18,9 +18,9 @@ from penstock.graph.partitioning import Forward, Partitioning, Rebalance
 if TYPE_CHECKING:
     from penstock.graph.settings import JobSettings
 
-__all__ = ["ChainLink", "Edge", "Plan", "Stage", "Vertex", "make_plan"]
+__all__ = ["DEFAULT_SLOT_SHARING_GROUP", "ChainLink", "Edge", "Plan", "Stage", "Vertex", "make_plan"]
 
-_DEFAULT_SLOT_SHARING_GROUP = "default"
+DEFAULT_SLOT_SHARING_GROUP = "default"
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Vertex:
     max_parallelism: int
     stage: int
     buffer_timeout: int
+    slot_sharing_group: str = DEFAULT_SLOT_SHARING_GROUP
 
     @property
     def head(self) -> Node:
@@ -97,8 +98,11 @@ class Plan:
 
     @property
     def flink_slots(self) -> int:
-        """Return how many slots Flink would need: the largest parallelism, as its slots are shared."""
-        return max(vertex.parallelism for vertex in self.vertices.values())
+        """Return how many slots Flink would need: slots are shared, so each group needs its largest parallelism."""
+        largest: dict[str, int] = defaultdict(int)
+        for vertex in self.vertices.values():
+            largest[vertex.slot_sharing_group] = max(largest[vertex.slot_sharing_group], vertex.parallelism)
+        return sum(largest.values())
 
     @property
     def subtasks(self) -> int:
@@ -128,14 +132,15 @@ class _Link:
 def make_plan(graph: Graph, settings: JobSettings) -> Plan:
     """Cut a graph into chains and stages."""
     parallelism = {node.id: settings.parallelism_of(node) for node in graph.nodes.values()}
+    groups = _slot_sharing_groups(graph)
     links = [
-        _decide(graph, node, upstream, parallelism, settings)
+        _decide(graph, node, upstream, parallelism, groups, settings)
         for node in graph.nodes.values()
         for upstream in node.upstreams
     ]
     chain_of = _chains(graph, links)
     depth = _depths(graph, links, chain_of)
-    vertices = _vertices(graph, links, chain_of, depth, parallelism, settings)
+    vertices = _vertices(graph, links, chain_of, depth, parallelism, groups, settings)
     edges = [
         Edge(
             id=number,
@@ -151,7 +156,14 @@ def make_plan(graph: Graph, settings: JobSettings) -> Plan:
     return Plan(vertices=vertices, edges=tuple(edges), stages=_stages(vertices))
 
 
-def _decide(graph: Graph, node: Node, upstream: Upstream, parallelism: dict[int, int], settings: JobSettings) -> _Link:
+def _decide(
+    graph: Graph,
+    node: Node,
+    upstream: Upstream,
+    parallelism: dict[int, int],
+    groups: dict[int, str],
+    settings: JobSettings,
+) -> _Link:
     source = graph.nodes[upstream.node]
     is_equal = parallelism[source.id] == parallelism[node.id]
     partitioning = upstream.partitioning or (Forward() if is_equal else Rebalance())
@@ -167,13 +179,20 @@ def _decide(graph: Graph, node: Node, upstream: Upstream, parallelism: dict[int,
         and len(node.upstreams) == 1
         and node.chaining is Chaining.ALWAYS
         and source.chaining is not Chaining.NEVER
-        and _group(node) == _group(source)
+        and groups[node.id] == groups[source.id]
     )
     return _Link(source, node, upstream, partitioning, is_chained)
 
 
-def _group(node: Node) -> str:
-    return node.slot_sharing_group or _DEFAULT_SLOT_SHARING_GROUP
+def _slot_sharing_groups(graph: Graph) -> dict[int, str]:
+    """Return the group of each node: its own, else the one that all of its inputs are in."""
+    groups: dict[int, str] = {}
+    for node in graph.nodes.values():
+        inherited = {groups[upstream.node] for upstream in node.upstreams}
+        groups[node.id] = node.slot_sharing_group or (
+            inherited.pop() if len(inherited) == 1 else DEFAULT_SLOT_SHARING_GROUP
+        )
+    return groups
 
 
 def _chains(graph: Graph, links: list[_Link]) -> dict[int, int]:
@@ -205,6 +224,7 @@ def _vertices(
     chain_of: dict[int, int],
     depth: dict[int, int],
     parallelism: dict[int, int],
+    groups: dict[int, str],
     settings: JobSettings,
 ) -> dict[int, Vertex]:
     members: dict[int, list[Node]] = defaultdict(list)
@@ -223,6 +243,7 @@ def _vertices(
             max_parallelism=settings.max_parallelism_of(nodes[0], parallelism[chain]),
             stage=depth[chain],
             buffer_timeout=min(settings.buffer_timeout_of(node) for node in nodes),
+            slot_sharing_group=groups[chain],
         )
         for chain, nodes in members.items()
     }

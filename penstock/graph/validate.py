@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING
 
 import cloudpickle
@@ -51,16 +50,22 @@ def _check_uids(graph: Graph) -> None:
 
 def pickle_step(node: Node) -> bytes:
     """Return the step as bytes, or name the one that cannot be sent to a worker."""
+    functions = [*node.step.functions]
     try:
-        return bytes(cloudpickle.dumps(node.step))
-    except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
-        names = ", ".join(_name(function) for function in node.step.functions) or type(node.step).__name__
+        pickled = bytes(cloudpickle.dumps(node.step))
+        for upstream in node.upstreams:
+            way = upstream.partitioning
+            functions = [part for part in (getattr(way, "partition", None), getattr(way, "key", None)) if part]
+            cloudpickle.dumps(way)
+    except Exception as error:
+        names = ", ".join(_name(function) for function in functions) or type(node.step).__name__
         message = (
             f"The step {node.label!r} cannot be sent to the workers: {names} cannot be pickled ({error}).\n"
             "  Functions travel to other processes with everything they refer to. Open connections, files, locks and"
             f" sessions in open() of the function, not outside of it.\n  at {node.location}"
         )
         raise SerializationError(message) from error
+    return pickled
 
 
 def _name(function: object) -> str:
