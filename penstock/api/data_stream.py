@@ -31,6 +31,12 @@ __all__ = ["DataStream"]
 
 T = TypeVar("T")
 
+_KEYED_ONLY = frozenset(
+    {"count_window", "filter_with_state", "flat_map_with_state", "map_with_state", "max", "max_by", "min", "min_by"}
+    | {"reduce", "sum", "time_window", "window"}
+)
+"""What a program may expect here but finds on a keyed stream only."""
+
 
 class DataStream(Partitioned, StepSettings, Generic[T]):
     """A stream of records."""
@@ -128,7 +134,8 @@ class DataStream(Partitioned, StepSettings, Generic[T]):
         """Divide the stream by names; ``select`` picks branches. A record may go to several."""
         from penstock.api.split_stream import SplitStream
 
-        return SplitStream(self, check_function(selector, object, "split"))
+        select = getattr(selector, "select", None)
+        return SplitStream(self, select if callable(select) else check_function(selector, (), "split"))
 
     # -- ends
 
@@ -183,6 +190,15 @@ class DataStream(Partitioned, StepSettings, Generic[T]):
         return self._environment.get_config()
 
     # -- building
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _KEYED_ONLY:
+                message = f"{name}() needs a keyed stream: call key_by() before it."
+                raise ProgramError(message, location())
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
 
     def _key(self) -> Any:
         """Return the key selector where the stream is keyed."""

@@ -28,8 +28,6 @@ class EnvironmentSettings:
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
         self._config = ExecutionConfig()
-        self._parallelism = self.get_default_local_parallelism()
-        self._max_parallelism: int | None = None
         self._is_chaining_enabled = True
         self._buffer_timeout = DEFAULT_BUFFER_TIMEOUT
         self._runtime_mode = RuntimeExecutionMode.STREAMING
@@ -42,9 +40,9 @@ class EnvironmentSettings:
         self._configuration.add_all(configuration)
         self._config.configure(configuration)
         if configuration.contains_key("parallelism.default"):
-            self._parallelism = check_parallelism(configuration.get_integer("parallelism.default", 1))
+            self.set_parallelism(configuration.get_integer("parallelism.default", 1))
         if configuration.contains_key("pipeline.max-parallelism"):
-            self._max_parallelism = check_max_parallelism(configuration.get_integer("pipeline.max-parallelism", 128))
+            self.set_max_parallelism(configuration.get_integer("pipeline.max-parallelism", 128))
         self._is_chaining_enabled = configuration.get_boolean(
             "pipeline.operator-chaining.enabled",
             configuration.get_boolean("pipeline.operator-chaining", self._is_chaining_enabled),
@@ -67,23 +65,22 @@ class EnvironmentSettings:
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Set the parallelism of all steps that do not set their own."""
-        self._parallelism = check_parallelism(parallelism)
-        self._config.set_parallelism(parallelism)
+        self._config.set_parallelism(check_parallelism(parallelism))
         return self
 
     def get_parallelism(self) -> int:
         """Return the parallelism of steps that do not set their own."""
-        return self._parallelism
+        parallelism = self._config.get_parallelism()
+        return parallelism if parallelism > 0 else self.get_default_local_parallelism()
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Set the number of key groups of all steps that do not set their own."""
-        self._max_parallelism = check_max_parallelism(max_parallelism)
-        self._config.set_max_parallelism(max_parallelism)
+        self._config.set_max_parallelism(check_max_parallelism(max_parallelism))
         return self
 
     def get_max_parallelism(self) -> int:
         """Return the number of key groups, -1 if it is chosen by the parallelism."""
-        return -1 if self._max_parallelism is None else self._max_parallelism
+        return self._config.get_max_parallelism()
 
     @classmethod
     def get_default_local_parallelism(cls) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_function", "key_function", "location", "partition_function", "step_name"]
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"
 
 
 def location() -> str:
@@ -34,17 +35,16 @@ def check_function(function: Any, kind: type | tuple[type, ...], call: str, *, a
     if isinstance(function, kind):
         return function
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    names = " or ".join(f"a {one.__name__}" for one in kinds)
-    if isinstance(function, type):
+    names = [f"a {one.__name__}" for one in kinds] + (["a callable"] if allow_callable else [])
+    wanted = " or ".join(names)
+    if isinstance(function, type) and (issubclass(function, Function) or not allow_callable):
         message = f"{call}() got the class {function.__name__} itself; create an object of it: {function.__name__}()."
     elif isinstance(function, Function):
-        message = (
-            f"{call}() needs {names}{' or a callable' if allow_callable else ''}, not a {type(function).__name__}."
-        )
+        message = f"{call}() needs {wanted}, not a {type(function).__name__}."
     elif allow_callable and callable(function):
         return function
     else:
-        message = f"{call}() needs {names}{' or a callable' if allow_callable else ''}, not {function!r:.80}."
+        message = f"{call}() needs {wanted}, not {function!r:.80}."
     raise ProgramError(message, location())
 
 
@@ -59,10 +59,8 @@ def key_function(selector: Any) -> Callable[[Any], Any]:
         return operator.itemgetter(selector)
     if isinstance(selector, str):
         return _FieldKey(selector)
-    if callable(selector) and not isinstance(selector, type):
+    if callable(selector) and not (isinstance(selector, type) and issubclass(selector, Function)):
         return selector  # type: ignore[no-any-return]
-    if isinstance(selector, type) and selector in (str, int, float, bool, bytes, tuple):
-        return selector
     message = f"key_by() needs a callable, a KeySelector, a field index or a field name, not {selector!r:.80}."
     raise ProgramError(message, location())
 

@@ -35,7 +35,7 @@ class SplitStream(Generic[T]):
 
 class _CarriesName:
     def __init__(self, selector: Callable[[Any], str | Iterable[str]], names: frozenset[str]) -> None:
-        self._selector = getattr(selector, "select", selector)
+        self._selector = selector
         self._names = names
 
     def __call__(self, value: Any) -> bool:

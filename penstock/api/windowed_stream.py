@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 from penstock.api.data_stream import DataStream
@@ -35,6 +34,8 @@ from penstock.vocabulary.window_functions import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.api.environment import StreamExecutionEnvironment
     from penstock.api.keyed_stream import KeyedStream
     from penstock.vocabulary.durations import TimeLength
@@ -51,7 +52,9 @@ class _Windows(Generic[T]):
     _process_function: type
     _window_function: type
 
-    def __init__(self, stream: DataStream[T], window_assigner: Any, key: Callable[[Any], Any], *, is_keyed: bool) -> None:
+    def __init__(
+        self, stream: DataStream[T], window_assigner: Any, key: Callable[[Any], Any], *, is_keyed: bool
+    ) -> None:
         check_function(window_assigner, WindowAssigner, "window", allow_callable=False)
         self._stream = stream
         self._assigner = window_assigner
@@ -71,7 +74,7 @@ class _Windows(Generic[T]):
         return self
 
     def evictor(self, evictor: Any) -> Self:
-        """Set which elements are removed before or after the window function; the window then keeps all its elements."""
+        """Set which elements are removed before or after the window function; the window then keeps all of them."""
         self._evictor = check_function(evictor, Evictor, "evictor", allow_callable=False)
         return self
 
@@ -149,7 +152,9 @@ class _Windows(Generic[T]):
 
     def _result(self, kind: str, reducer: Any, function: Any, output_type: Any) -> DataStream[Any]:
         if function is not None and reducer is not None:
-            check_function(function, (self._process_function, self._window_function), kind.lower(), allow_callable=False)
+            check_function(
+                function, (self._process_function, self._window_function), kind.lower(), allow_callable=False
+            )
         step = steps.WindowStep(
             key=self._key,
             assigner=self._assigner,
@@ -193,7 +198,7 @@ class AllWindowedStream(_Windows[T]):
 
 
 def count_window(stream: KeyedStream[K, T], size: int, slide: int) -> WindowedStream[K, T]:
-    """Return count windows with Java Flink's meaning: a sliding one fires after every ``slide`` records with up to ``size``."""
+    """Return count windows as in Java: a sliding one fires after every ``slide`` records with up to ``size``."""
     if not isinstance(size, int) or size < 1 or not isinstance(slide, int) or slide < 0:
         message = f"count_window() needs a positive size and slide, not {size!r} and {slide!r}."
         raise ProgramError(message, location())

@@ -5,6 +5,7 @@ Nothing is recorded on the way of a record. The frames of the traceback tell eve
 
 from __future__ import annotations
 
+import os
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_failure"]
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"
 _RECORD_LENGTH = 200
 
 
