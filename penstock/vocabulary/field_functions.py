@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["FieldReducer"]
 
@@ -15,8 +18,9 @@ __all__ = ["FieldReducer"]
 class FieldReducer:
     """Combines two records on one field.
 
-    ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by`` keep the whole record that has the
-    smallest or largest value, the first one among equals. A record that is a plain value (position 0) is its own field.
+    ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by`` keep the whole
+    record that has the smallest or largest value, the first one among equals. A record that is a plain value (position
+    0) is its own field.
     """
 
     def __init__(self, kind: str, position: int | str) -> None:
@@ -68,14 +72,17 @@ def _field_replacer(position: int | str) -> Callable[[Any, Any], Any]:
         if isinstance(record, tuple):
             if isinstance(position, str):
                 return record._replace(**{position: field})  # type: ignore[attr-defined]
-            changed = (*record[:position], field, *record[position + 1 :])
-            return changed if type(record) is tuple else type(record)(*changed)
+            changed = list(record)
+            changed[position] = field
+            return tuple(changed) if type(record) is tuple else type(record)(*changed)
         if isinstance(record, (list, dict, Row)):
             copied = _copied(record)
             copied[position] = field
             return copied
         if position == 0:
             return field
+        if dataclasses.is_dataclass(record):
+            return dataclasses.replace(record, **{str(position): field})  # type: ignore[type-var]
         duplicate = object.__new__(type(record))
         duplicate.__dict__.update(record.__dict__)
         duplicate.__dict__[position] = field
