@@ -18,25 +18,30 @@ __all__ = ["FieldReducer"]
 class FieldReducer:
     """Combines two records on one field.
 
-    ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by`` keep the whole
-    record that has the smallest or largest value, the first one among equals. A record that is a plain value (position
-    0) is its own field.
+    ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by`` keep the whole record that has the
+    smallest or largest value, the first one among equals. A record that is a plain value (position 0) is its own field.
     """
 
     def __init__(self, kind: str, position: int | str) -> None:
         self._kind = kind
         self._position = position
         self._combine = _combiner(kind, position)
+        self._combine_tuples = (
+            _tuple_combiner(kind, position) if isinstance(position, int) and position >= 0 else self._combine
+        )
 
     def __call__(self, known: Any, value: Any) -> Any:
         """Return the combination of what is known and a new record."""
+        # Plain tuples are what most jobs aggregate; everything else takes the general way.
+        if known.__class__ is tuple:
+            return self._combine_tuples(known, value)
         return self._combine(known, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FieldReducer, (self._kind, self._position)
 
 
-_COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}
 
 
 def _combiner(kind: str, position: int | str) -> Callable[[Any, Any], Any]:
@@ -44,8 +49,19 @@ def _combiner(kind: str, position: int | str) -> Callable[[Any, Any], Any]:
     if kind in ("min_by", "max_by"):
         is_better = operator.lt if kind == "min_by" else operator.gt
         return lambda known, value: value if is_better(get(value), get(known)) else known
-    combine = _COMBINATIONS[kind]
+    combine = _COMBINE[kind]
     return lambda known, value: replace(known, combine(get(known), get(value)))
+
+
+def _tuple_combiner(kind: str, at: int) -> Callable[[Any, Any], Any]:
+    if kind == "min_by":
+        return lambda known, value: value if value[at] < known[at] else known
+    if kind == "max_by":
+        return lambda known, value: value if value[at] > known[at] else known
+    if kind == "sum":
+        return lambda known, value: (*known[:at], known[at] + value[at], *known[at + 1 :])
+    combine = _COMBINE[kind]
+    return lambda known, value: (*known[:at], combine(known[at], value[at]), *known[at + 1 :])
 
 
 def _field_getter(position: int | str) -> Callable[[Any], Any]:
