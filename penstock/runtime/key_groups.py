@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import io
+import math
 import pickle
 import struct
 import zlib
@@ -47,7 +49,21 @@ def java_hash(key: Any) -> int:
         return _sequence_hash([byte - 256 if byte > 127 else byte for byte in key])
     if key is None:
         return 0
-    return zlib.crc32(pickle.dumps(key, protocol=5))
+    if isinstance(key, tuple):
+        return _sequence_hash([java_hash(item) for item in key])
+    if isinstance(key, frozenset):
+        # A sum, as in Java: the order of a set differs between processes.
+        return sum(java_hash(item) for item in key) & _MASK
+    return zlib.crc32(_canonical_pickle(key))
+
+
+def _canonical_pickle(key: Any) -> bytes:
+    """Pickle without references: with them, the bytes would depend on whether equal parts are the same object."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, protocol=5)
+    pickler.fast = True
+    pickler.dump(key)
+    return buffer.getvalue()
 
 
 def _java_string_hash(text: str) -> int:
@@ -81,7 +97,9 @@ def _java_int_hash(number: int) -> int:
 
 
 def _java_double_hash(number: float) -> int:
-    bits = 0x7FF8000000000000 if number != number else struct.unpack(">Q", struct.pack(">d", number))[0]
+    if number == 0:
+        return 0  # also for -0.0, which Java tells from 0.0 but Python does not: equal keys must meet
+    bits = 0x7FF8000000000000 if math.isnan(number) else struct.unpack(">Q", struct.pack(">d", number))[0]
     return (bits ^ (bits >> 32)) & _MASK
 
 
