@@ -46,10 +46,17 @@ def _check(value: Any) -> None:
     except Exception as error:
         message = (
             f"A value of type {type(value).__name__} cannot be sent to the next step: {error}."
-            f" The value is {value!r:.200}. Emit plain data (numbers, strings, tuples, dataclasses, Row), and open"
+            f" The value is {_shown(value)}. Emit plain data (numbers, strings, tuples, dataclasses, Row), and open"
             " files, locks and connections in open() of the function that uses them."
         )
         raise SerializationError(message) from error
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value!r:.200}"
+    except Exception as error:
+        return f"one whose repr raises {error!r}"
 
 
 def decode(data: bytes | memoryview) -> list[Element]:

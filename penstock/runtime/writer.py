@@ -6,7 +6,7 @@ when there is nothing else to do, after the buffer timeout otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from penstock.runtime.codec import encode
 from penstock.runtime.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps, Values
@@ -17,6 +17,9 @@ BLOCK_RECORDS = 4096
 """Most records of a block."""
 _BLOCK_BYTES = 1 << 18
 """Size a block should not grow far beyond; large records make blocks of fewer records."""
+
+_TOLERANCE = 2
+"""How many times the limit a block may hold before it is cut: cutting costs copies."""
 
 Send = Callable[[int, bytes], None]
 """Takes the target subtask and the bytes of a block."""
@@ -55,21 +58,55 @@ class ChannelWriter:
     def flush(self) -> None:
         """Send what is there."""
         self._close_run()
-        elements = self._elements
-        if not elements:
-            return
-        data = encode(elements)
-        records = sum(len(element[1]) for element in elements if element[0] == RECORDS)
-        if records:
-            self.limit = min(BLOCK_RECORDS, max(1, _BLOCK_BYTES * records // len(data)))
-        self._elements = []
-        self._send(self.target, data)
+        elements, self._elements = self._elements, []
+        if elements:
+            self._send_elements(elements)
+
+    def _send_elements(self, elements: list[Element]) -> None:
+        records = _count(elements)
+        if records <= _TOLERANCE * self.limit:
+            data = encode(elements)
+            if records:
+                self.limit = min(BLOCK_RECORDS, max(1, _BLOCK_BYTES * records // len(data)))
+            if records <= _TOLERANCE * self.limit:
+                self._send(self.target, data)
+                return
+        # Too many for one block: known before encoding, or found out by it when records have become larger.
+        for part in _cut(elements, self.limit):
+            self._send_elements(part)
 
     def _close_run(self) -> None:
         if self._values:
             self._elements.append((RECORDS, self._values, self._timestamps if self.has_timestamps else None))
             self._values = []
             self._timestamps = []
+
+
+def _count(elements: list[Element]) -> int:
+    return sum(len(element[1]) for element in elements if element[0] == RECORDS)
+
+
+def _cut(elements: list[Element], limit: int) -> Iterator[list[Element]]:
+    """Cut elements into parts with at most so many records each."""
+    part: list[Element] = []
+    room = limit
+    for element in elements:
+        if element[0] != RECORDS:
+            part.append(element)
+            continue
+        values, timestamps = element[1], element[2]
+        start = 0
+        while start < len(values):
+            end = start + room
+            taken = values[start:end]
+            part.append((RECORDS, taken, None if timestamps is None else timestamps[start:end]))
+            start = end
+            room -= len(taken)
+            if room <= 0:
+                yield part
+                part, room = [], limit
+    if part:
+        yield part
 
 
 class ExchangeWriter:
