@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
 from penstock.runtime.elements import MAX_TIMESTAMP
@@ -32,6 +32,9 @@ class Poll(enum.Enum):
 
 class SourceOperator(Operator):
     """The head of a chain without input; the task's loop asks it for records."""
+
+    has_thread: ClassVar[bool] = False
+    """Whether records come from a thread of the source's own, at any time."""
 
     @abstractmethod
     def poll(self) -> Poll:
@@ -119,6 +122,7 @@ class SplitSourceOperator(SourceOperator):
 
     def finish(self) -> None:
         """Say that event time is over, also for those who thought this source idle."""
+        self._is_cancelled = True  # no watermark may follow the last one
         if self._valve.is_idle:
             self.output.emit_status(False)  # noqa: FBT003 - the element has exactly this one field
         super().finish()
@@ -149,11 +153,12 @@ class SplitSourceOperator(SourceOperator):
         finished.reader.close()
         self._open.remove(finished)
         if self._open:
-            self._on_watermark(finished.index, MAX_TIMESTAMP)
+            # Idle, not at the end of time: while all others are idle, time stays where it is.
+            self._on_status(finished.index, is_idle=True)
 
     def _on_periodic_emit(self) -> None:
         for opened in self._open:
-            if opened.assigner is not None:
+            if opened.assigner is not None and not self._is_cancelled:
                 opened.assigner.on_periodic_emit()
 
     def _on_watermark(self, index: int, timestamp: int) -> None:

@@ -41,12 +41,8 @@ class TimestampOperator(Operator):
     def process_watermark(self, timestamp: int) -> None:
         """Drop watermarks from upstream, except the one that says that the input has ended."""
         if timestamp == MAX_TIMESTAMP:
-            self.assigner.mark_active()
+            self.assigner.finish()
             self.output.emit_watermark(timestamp)
 
     def process_status(self, is_idle: bool) -> None:  # noqa: FBT001 - the element has exactly this one field
         """Ignore the status from upstream: the strategy decides about idleness."""
-
-    def end_input(self) -> None:
-        """Let the generator speak a last time."""
-        self.assigner.on_periodic_emit()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.elements import MIN_TIMESTAMP, Timestamps, Values
+from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
 from penstock.vocabulary.watermark_generators import MaxTimestampGenerator, WatermarkOutput
 
 if TYPE_CHECKING:
@@ -101,11 +101,21 @@ class WatermarkAssigner(WatermarkOutput):
 
     def on_periodic_emit(self) -> None:
         """Ask the generator, as happens once per auto-watermark interval."""
+        timeout = self._idle_timeout
+        is_silent = timeout is not None and self._clock.now() - self._last_activity >= timeout
+        if self.watermark == MAX_TIMESTAMP:
+            return
+        if is_silent and self.is_idle:
+            return  # a generator that goes by the clock must not make a silent stream count again
         self._generator.on_periodic_emit(self)
         self._advance()
-        timeout = self._idle_timeout
-        if timeout is not None and not self.is_idle and self._clock.now() - self._last_activity >= timeout:
+        if is_silent:
             self.mark_idle()
+
+    def finish(self) -> None:
+        """Let no watermark follow: event time has come to its end."""
+        self.mark_active()
+        self.watermark = MAX_TIMESTAMP
 
     def emit_watermark(self, watermark: Watermark) -> None:
         """Take a watermark from the generator."""
