@@ -7,6 +7,7 @@ so that operators, state and timers stay in one thread. A full buffer makes the 
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
@@ -16,7 +17,6 @@ from penstock.vocabulary.source_functions import SourceContext, SourceFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from penstock.vocabulary.watermarks import Watermark
 
@@ -30,17 +30,22 @@ class _Stopped(BaseException):
 
 
 class _BufferedContext(SourceContext[Any]):
-    """What ``run`` emits into; emitting and updating a position under the checkpoint lock is one step."""
+    """What ``run`` emits into; emitting and updating a position under the checkpoint lock is one step.
+
+    A function that emits under the lock waits for room when it gives the lock back, because waiting inside would let
+    the task in between a record and its position.
+    """
 
     def __init__(self, wake_up: Callable[[], None]) -> None:
         self._lock = threading.RLock()
         self._has_room = threading.Condition(self._lock)
+        self._checkpoint_lock = _CheckpointLock(self._lock, self._wait_for_room)
         self._wake_up = wake_up
         self._elements: list[Element] = []
         self._buffered = 0
         self._run: list[Any] | None = None
         self._times: Timestamps = None
-        self._is_idle = False
+        self.is_idle = False
         self.is_stopped = False
 
     def collect(self, element: Any) -> None:
@@ -60,16 +65,17 @@ class _BufferedContext(SourceContext[Any]):
 
     def emit_watermark(self, mark: Watermark | int) -> None:
         with self._lock:
+            self._mark_active()
             self._control((WATERMARK, mark if isinstance(mark, int) else mark.timestamp))
 
     def mark_as_temporarily_idle(self) -> None:
         with self._lock:
-            if not self._is_idle:
-                self._is_idle = True
+            if not self.is_idle:
+                self.is_idle = True
                 self._control((STATUS, True))
 
     def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
-        return self._lock
+        return self._checkpoint_lock
 
     def take(self) -> list[Element]:
         """Return everything emitted so far and make room."""
@@ -87,12 +93,15 @@ class _BufferedContext(SourceContext[Any]):
             self._has_room.notify_all()
 
     def _start_run(self, *, has_timestamps: bool) -> None:
-        if self._is_idle:
-            self._is_idle = False
-            self._elements.append((STATUS, False))
+        self._mark_active()
         self._run = []
         self._times = [] if has_timestamps else None
         self._elements.append((RECORDS, self._run, self._times))
+
+    def _mark_active(self) -> None:
+        if self.is_idle:
+            self.is_idle = False
+            self._elements.append((STATUS, False))
 
     def _control(self, element: Element) -> None:
         self._elements.append(element)
@@ -103,14 +112,41 @@ class _BufferedContext(SourceContext[Any]):
         self._buffered += 1
         if self._buffered == 1:
             self._wake_up()
-        elif self._buffered >= READ_LIMIT:
+        elif self._buffered >= READ_LIMIT and self._checkpoint_lock.depth == 0:
+            self._wait_for_room()
+
+    def _wait_for_room(self) -> None:
+        if self._buffered >= READ_LIMIT:
             self._has_room.wait_for(lambda: self._buffered < READ_LIMIT or self.is_stopped)
             if self.is_stopped:
                 raise _Stopped
 
 
+class _CheckpointLock(AbstractContextManager[None]):
+    """The lock of a buffer; whoever gives it back for the last time waits until there is room again."""
+
+    def __init__(self, lock: threading.RLock, wait_for_room: Callable[[], None]) -> None:
+        self._lock = lock
+        self._wait_for_room = wait_for_room
+        self.depth = 0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self.depth += 1
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
+        self.depth -= 1
+        try:
+            if self.depth == 0 and kind is None:
+                self._wait_for_room()
+        finally:
+            self._lock.release()
+
+
 class SourceFunctionOperator(SourceOperator):
     """Drives a ``SourceFunction`` and emits what it collects."""
+
+    has_thread = True
 
     def __init__(self, function: SourceFunction[Any]) -> None:
         self.function = function
@@ -155,6 +191,12 @@ class SourceFunctionOperator(SourceOperator):
         if is_done and self._error is not None:
             raise self._error
         return Poll.FINISHED if is_done else Poll.NOTHING
+
+    def finish(self) -> None:
+        """Say that event time is over, also for those who think this source idle."""
+        if self._buffer.is_idle:
+            self.output.emit_status(False)  # noqa: FBT003 - the element has exactly this one field
+        super().finish()
 
     def cancel(self) -> None:
         """Ask the function to return."""

@@ -47,6 +47,11 @@ class Subtask:
         """Tell whether the subtask reads from outside instead of from channels."""
         return self._source is not None
 
+    @property
+    def has_running_source(self) -> bool:
+        """Tell whether records may come from a thread of the source's own."""
+        return self._source is not None and self._source.has_thread and not self.is_finished
+
     def open(self) -> None:
         """Open the chain; a subtask without any channel is finished at once."""
         self.chain.open()

@@ -68,6 +68,11 @@ class Task:
         """Tell whether every subtask has seen the end of its input."""
         return all(subtask.is_finished for subtask in self.subtasks.values())
 
+    @property
+    def has_running_source(self) -> bool:
+        """Tell whether a source function runs in its thread, so that records may come at any time."""
+        return any(subtask.has_running_source for subtask in self._sources)
+
     def open(self) -> None:
         """Open all subtasks."""
         for subtask in self.subtasks.values():

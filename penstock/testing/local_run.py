@@ -1,4 +1,4 @@
-"""Runs a whole job in this process, deterministically: the real tasks, without Spark, network or threads.
+"""Runs a whole job in this process, deterministically: the real tasks, without Spark or network.
 
 What is not simulated: several processes (plain globals are shared by all subtasks), the network, and waiting.
 Everything else is the code that runs on Spark, the encoding of every block included.
@@ -6,6 +6,8 @@ Everything else is the code that runs on Spark, the encoding of every block incl
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +40,12 @@ class LocalRun:
         self.clock = clock or ManualClock()
         self.printed: list[str] = []
         self.collected: dict[str, list[Any]] = {}
-        services: dict[str, Any] = {"print": self.printed.extend, "collect": self._collect}
+        self._woken = threading.Event()
+        services: dict[str, Any] = {
+            "print": self.printed.extend,
+            "collect": self._collect,
+            "wake_up": self._woken.set,
+        }
         self.stages = [
             [
                 Task(copy_job(job), stage.index, index, clock=self.clock, services=services)
@@ -102,19 +109,39 @@ class LocalRun:
                 return
 
     def run(self) -> LocalRun:
-        """Run to the end; the clock jumps to the next timer where nothing else can happen."""
+        """Run to the end.
+
+        Where nothing else can happen the clock jumps to the next timer, unless a source function is still running: then
+        its next record is waited for.
+        """
         try:
             while not self.is_finished:
+                self._woken.clear()
                 if not self.step() and not self.is_finished:
-                    self._jump()
-        finally:
-            self.close()
+                    self._wait()
+        except BaseException:
+            with contextlib.suppress(Exception):  # the first error is the one that counts
+                self.close()
+            raise
+        self.close()
         return self
 
     def close(self) -> None:
-        """Close all subtasks."""
+        """Close all subtasks; raise the first error after all are closed."""
+        first_error: Exception | None = None
         for task in self.tasks:
-            task.close()
+            try:
+                self._guarded(task, task.close)
+            except Exception as error:
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error
+
+    def _wait(self) -> None:
+        if any(task.has_running_source for task in self.tasks):
+            self._woken.wait()
+        else:
+            self._jump()
 
     def _jump(self) -> None:
         due = [time for task in self.tasks if (time := task.processing_time.next_time()) is not None]
