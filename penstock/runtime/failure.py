@@ -81,16 +81,14 @@ def _find(error: BaseException) -> _Place:
     current = error.__traceback__
     while current is not None:
         frame = current.tb_frame
-        if _is_own(frame):
-            place.user_frames = None
-            owner = frame.f_locals.get("self")
-            if isinstance(owner, Operator):
-                place.operator = owner
-                place.has_record = False
-            if "value" in frame.f_locals:
-                place.record, place.has_record = frame.f_locals["value"], True
-        elif place.user_frames is None:
-            place.user_frames = current
+        owner = frame.f_locals.get("self") if _is_own(frame) else None
+        if isinstance(owner, Operator):
+            place = _Place(operator=owner)
+        if not _is_own(frame):
+            place.user_frames = place.user_frames or current
+        elif place.user_frames is None and "value" in frame.f_locals:
+            # Behind the user's frames a "value" is something else: what the function adds to a state, for example.
+            place.record, place.has_record = frame.f_locals["value"], True
         current = current.tb_next
     return place
 
