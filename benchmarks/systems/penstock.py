@@ -1,0 +1,261 @@
+"""The jobs on penstock, on a local Spark with just enough slots."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+import penstock
+from benchmarks import workload
+from benchmarks.ledger import Delays, Tally, stamp_entry
+from benchmarks.pacing import Schedule
+from benchmarks.program import Assignment, Outcome, main
+from penstock import (
+    AggregateFunction,
+    DataStream,
+    Duration,
+    EventTimeSessionWindows,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    NumberSequenceSource,
+    ProcessWindowFunction,
+    RichParallelSourceFunction,
+    RuntimeContext,
+    SinkFunction,
+    SlidingEventTimeWindows,
+    StreamExecutionEnvironment,
+    Time,
+    TimestampAssigner,
+    TumblingEventTimeWindows,
+    Types,
+    ValueStateDescriptor,
+    WatermarkStrategy,
+)
+
+
+class Keys(MapFunction):
+    """Maps a number to its key."""
+
+    def __init__(self, keys: int, ledger: str) -> None:
+        self._keys, self._ledger, self._fresh = keys, ledger, True
+
+    def map(self, value: int) -> int:
+        if self._fresh:
+            self._fresh = False
+            stamp_entry(self._ledger)
+        return value % self._keys
+
+
+class Words(FlatMapFunction):
+    """Maps a number to the words of its line."""
+
+    def __init__(self, ledger: str) -> None:
+        self._ledger, self._fresh = ledger, True
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._lines = workload.text()
+
+    def flat_map(self, value: int) -> Iterator[str]:
+        if self._fresh:
+            self._fresh = False
+            stamp_entry(self._ledger)
+        yield from self._lines[value % len(self._lines)].split()
+
+
+class Generate(MapFunction):
+    """Maps a number to its event."""
+
+    def __init__(self, event: workload.Events, ledger: str) -> None:
+        self._event, self._ledger, self._fresh = event, ledger, True
+
+    def map(self, value: int) -> workload.Event:
+        if self._fresh:
+            self._fresh = False
+            stamp_entry(self._ledger)
+        return self._event(value)
+
+
+class Ticks(RichParallelSourceFunction):
+    """Emits each record when it is due."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self._assignment, self._part, self._stopped = assignment, 0, False
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._part = runtime_context.get_index_of_this_subtask()
+
+    def run(self, ctx: Any) -> None:
+        asked = self._assignment
+        schedule = Schedule(parallelism=asked.parallelism, settle=asked.settle, seconds=asked.seconds)
+        for number, created in schedule:
+            if self._stopped:
+                return
+            ctx.collect((number * asked.parallelism + self._part, created))
+
+    def cancel(self) -> None:
+        self._stopped = True
+
+
+class Count(KeyedProcessFunction):
+    """Emits the running count of each key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        count = (self._count.value() or 0) + 1
+        self._count.update(count)
+        yield value, count
+
+
+class CountAndForward(Count):
+    """Counts per key and passes the record on."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self._count.update((self._count.value() or 0) + 1)
+        yield value
+
+
+class Counting(AggregateFunction):
+    """Counts the events of a window."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: workload.Event, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
+
+
+class Summing(Counting):
+    """Sums the values of a window."""
+
+    def add(self, value: workload.Event, accumulator: int) -> int:
+        return accumulator + value[2]
+
+
+class Named(ProcessWindowFunction):
+    """Adds the key and the window to an aggregate."""
+
+    def process(self, key: int, context: Any, elements: Any) -> Iterator[workload.Event]:
+        yield key, context.window().start, next(iter(elements))
+
+
+class Sink(SinkFunction):
+    """Counts and sums the results."""
+
+    def __init__(self, ledger: str, *, windows: bool) -> None:
+        self._ledger, self._windows = ledger, windows
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._tally = Tally(self._ledger, every=1 if self._windows else 256)
+
+    def invoke(self, value: Any, context: Any) -> None:
+        self._tally.add(workload.mark(*value) if self._windows else value[1])
+
+    def close(self) -> None:
+        self._tally.close()
+
+
+class DelaySink(SinkFunction):
+    """Notes how old each record is."""
+
+    def __init__(self, ledger: str) -> None:
+        self._ledger = ledger
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._delays = Delays(self._ledger)
+
+    def invoke(self, value: tuple[int, int], context: Any) -> None:
+        self._delays.add(value[1])
+
+    def close(self) -> None:
+        self._delays.close()
+
+
+class EventTime(TimestampAssigner):
+    """Takes an event's time from the event."""
+
+    def extract_timestamp(self, value: workload.Event, record_timestamp: int) -> int:
+        return value[1]
+
+
+def run(assignment: Assignment) -> Outcome:
+    """Runs one job and leaves its stamps in the ledger."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    environment = StreamExecutionEnvironment.get_execution_environment()
+    environment.set_parallelism(assignment.parallelism)
+    if assignment.is_latency:
+        _latency(environment, assignment)
+    elif assignment.job == "words" or assignment.job in workload.COUNT_KEYS:
+        _counts(environment, assignment)
+    else:
+        _windows(environment, assignment)
+    environment.execute(assignment.job)
+    versions = {
+        "python": platform.python_version(),
+        "penstock": penstock.__version__,
+        "pyspark": version("pyspark"),
+        "pyarrow": version("pyarrow"),
+    }
+    return Outcome(settings={"settings": "none beside the parallelism"}, versions=versions)
+
+
+def _numbers(environment: StreamExecutionEnvironment, count: int) -> DataStream[int]:
+    return environment.from_source(NumberSequenceSource(0, count - 1), WatermarkStrategy.no_watermarks(), "numbers")
+
+
+def _counts(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    numbers = _numbers(environment, assignment.units)
+    keys: DataStream[Any]
+    if assignment.job == "words":
+        keys = numbers.flat_map(Words(assignment.ledger))
+    else:
+        keys = numbers.map(Keys(workload.COUNT_KEYS[assignment.job], assignment.ledger))
+    keys.key_by(lambda key: key).process(Count()).add_sink(Sink(assignment.ledger, windows=False))
+
+
+def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    event = workload.Events(assignment.job, assignment.records, assignment.parallelism)
+    times = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_millis(workload.OUT_OF_ORDER_MS)
+    ).with_timestamp_assigner(EventTime())
+    assigner, function = {
+        "tumbling": (TumblingEventTimeWindows.of(Time.milliseconds(workload.TUMBLING_MS)), Counting()),
+        "sliding": (
+            SlidingEventTimeWindows.of(Time.milliseconds(workload.SLIDING_MS), Time.milliseconds(workload.SLIDE_MS)),
+            Summing(),
+        ),
+        "sessions": (EventTimeSessionWindows.with_gap(Time.milliseconds(workload.SESSION_GAP_MS)), Counting()),
+    }[assignment.job]
+    (
+        _numbers(environment, assignment.records)
+        .map(Generate(event, assignment.ledger))
+        .assign_timestamps_and_watermarks(times)
+        .key_by(lambda record: record[0])
+        .window(assigner)
+        .aggregate(function, window_function=Named())
+        .add_sink(Sink(assignment.ledger, windows=True))
+    )
+
+
+def _latency(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    stream: DataStream[Any] = environment.add_source(Ticks(assignment), "ticks")
+    for exchange in range(workload.EXCHANGES[assignment.job]):
+        keyed = stream.key_by(lambda record, wide=2**exchange: record[0] % workload.LATENCY_KEYS // wide)
+        stream = keyed.process(CountAndForward())
+    stream.add_sink(DelaySink(assignment.ledger))
+
+
+if __name__ == "__main__":
+    main(run)
