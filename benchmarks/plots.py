@@ -18,7 +18,7 @@ def can_draw() -> bool:
 
 def draw(measurements: list[Measurement], stem: Path) -> list[Path]:
     """Draws throughput and latency beside the JSON file and returns the files made."""
-    import matplotlib as mpl
+    import matplotlib as mpl  # type: ignore[import-not-found, unused-ignore]
 
     mpl.use("Agg")
     throughput = [each for each in measurements if each.samples and "seconds" in each.samples[0]]
@@ -42,7 +42,7 @@ def _median_delay(measurement: Measurement) -> tuple[float, float]:
 
 def _bars(measurements: list[Measurement], path: Path, value: Any, label: str) -> Path:
     """One panel per job, one bar per system, a thin line up to the second value."""
-    from matplotlib import pyplot as plt
+    from matplotlib import pyplot as plt  # type: ignore[import-not-found, unused-ignore]
 
     jobs = list(dict.fromkeys(each.job for each in measurements))
     figure, panels = plt.subplots(1, len(jobs), figsize=(4 * len(jobs), 4), squeeze=False, layout="constrained")

@@ -27,7 +27,7 @@ def rates(measurement: Measurement) -> list[float]:
 
 def delay(measurement: Measurement, name: str) -> float:
     """Returns the median over the repeats of one latency percentile in milliseconds."""
-    return statistics.median(sample["latency_ms"][name] for sample in measurement.samples)
+    return statistics.median(float(sample["latency_ms"][name]) for sample in measurement.samples)
 
 
 def spread(values: list[float]) -> float:
@@ -54,9 +54,9 @@ def table(measurements: list[Measurement]) -> str:
 
 def _throughput_lines(measurements: list[Measurement]) -> list[str]:
     limit = _find(measurements, LIMIT)
-    rows = [("system", "records", "records/s", "spread", "of hand-written", "results")]
+    rows: list[tuple[str, ...]] = [("system", "records", "records/s", "spread", "of hand-written", "results")]
     for each in measurements:
-        row = (each.system, f"{each.records:,}")
+        row: tuple[str, ...] = (each.system, f"{each.records:,}")
         if each.samples:
             speeds = rates(each)
             share = f"{ratio(each, limit):.3f}" if limit else "-"
@@ -69,7 +69,7 @@ def _throughput_lines(measurements: list[Measurement]) -> list[str]:
 
 
 def _latency_lines(measurements: list[Measurement]) -> list[str]:
-    rows = [("system", *(f"{name} ms" for name in _PERCENTILES), "spread of p50", "records")]
+    rows: list[tuple[str, ...]] = [("system", *(f"{name} ms" for name in _PERCENTILES), "spread of p50", "records")]
     for each in measurements:
         if each.samples:
             middles = [sample["latency_ms"]["p50"] for sample in each.samples]
