@@ -86,6 +86,9 @@ class DataStream(Partitioned, StepSettings, Generic[T]):
         if isinstance(watermark_strategy, LegacyAssigner):
             watermark_strategy = WatermarkStrategy.for_legacy_assigner(watermark_strategy)
         check_function(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks", allow_callable=False)
+        if watermark_strategy.alignment is not None:
+            message = "Watermark alignment pauses sources: give the strategy to from_source() instead."
+            raise ProgramError(message, location())
         return self._then("Timestamps/Watermarks", steps.TimestampStep(strategy=watermark_strategy))
 
     def assign_ascending_timestamps(self, extractor: Any) -> DataStream[T]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -66,7 +67,7 @@ class SplitSourceOperator(SourceOperator):
         self._open: list[_OpenSplit] = []
         self._turn = 0
         self._is_cancelled = False
-        self._is_paused = False
+        self._read_up_to = MAX_TIMESTAMP
 
     def open(self) -> None:
         """Open the splits of this subtask."""
@@ -81,6 +82,19 @@ class SplitSourceOperator(SourceOperator):
         interval = self.context.execution_config.get_auto_watermark_interval()
         if self._strategy is not None and interval > 0:
             self.context.processing_time.schedule_every(interval, lambda _: self._on_periodic_emit())
+        alignment = None if self._strategy is None else self._strategy.alignment
+        if alignment is not None:
+            self.context.processing_time.schedule_every(alignment.update_interval_ms, lambda _: self._align())
+
+    def _align(self, *, is_leaving: bool = False) -> None:
+        """Tell the alignment group how far this source is, and learn how far it may go."""
+        alignment = None if self._strategy is None else self._strategy.alignment
+        align: Callable[[str, str, int | None, int], int] | None = self.context.services.get("align")
+        if alignment is None or align is None:
+            return
+        member = f"{self.context.operator_id}-{self.context.info.index}"
+        watermark = None if is_leaving or self._valve.is_idle or not self._open else self._valve.watermark
+        self._read_up_to = align(alignment.group, member, watermark, alignment.max_drift_ms)
 
     def _assigner(self, index: int) -> WatermarkAssigner | None:
         if self._strategy is None:
@@ -96,10 +110,12 @@ class SplitSourceOperator(SourceOperator):
     def poll(self) -> Poll:
         """Emit records of the next split that has some."""
         for _ in range(len(self._open)):
-            if self._is_cancelled or self._is_paused:
+            if self._is_cancelled:
                 break
             self._turn = (self._turn + 1) % len(self._open)
             current = self._open[self._turn]
+            if current.assigner is not None and current.assigner.watermark > self._read_up_to:
+                continue  # ahead of the others of its alignment group
             records = current.reader.read(READ_LIMIT)
             if records is None:
                 self._finish_split(current)
@@ -112,16 +128,13 @@ class SplitSourceOperator(SourceOperator):
                 return Poll.EMITTED
         return Poll.FINISHED if self._is_cancelled or not self._open else Poll.NOTHING
 
-    def pause(self, *, is_paused: bool) -> None:
-        """Stop or go on reading: sources of an alignment group wait for the slowest."""
-        self._is_paused = is_paused
-
     def cancel(self) -> None:
         """Stop reading."""
         self._is_cancelled = True
 
     def finish(self) -> None:
         """Say that event time is over, also for those who thought this source idle."""
+        self._align(is_leaving=True)
         self._is_cancelled = True  # no watermark may follow the last one
         if self._valve.is_idle:
             self.output.emit_status(False)  # noqa: FBT003 - the element has exactly this one field

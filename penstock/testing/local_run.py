@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.clock import ManualClock
 from penstock.runtime.failure import explain_failure
 from penstock.runtime.task import Task
+from penstock.runtime.watermark_alignment import AlignmentGroups
 from penstock.testing.copied_job import copy_job
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class LocalRun:
         self._woken = threading.Event()
         services: dict[str, Any] = {
             "print": self.printed.extend,
-            "collect": self._collect,
+            "collect": self._collect, "align": AlignmentGroups().report,
             "wake_up": self._woken.set,
         }
         self.stages = [

@@ -14,9 +14,19 @@ from pyspark.sql import SparkSession
 from penstock.errors import JobFailedError, PenstockError, WorkerLostError
 from penstock.execution.spark.control_server import ControlServer
 from penstock.execution.spark.internals import run_plan
-from penstock.execution.spark.messages import Failed, Finished, Metrics, Register, Running, TaskKey
+from penstock.execution.spark.messages import (
+    AlignmentLimit,
+    AlignmentReport,
+    Failed,
+    Finished,
+    Metrics,
+    Register,
+    Running,
+    TaskKey,
+)
 from penstock.execution.spark.pipeline import build_pipeline
 from penstock.execution.spark.session import JOB_PROPERTIES
+from penstock.runtime.watermark_alignment import AlignmentGroups
 from penstock.graph.job import Job
 
 __all__ = ["Attempt"]
@@ -33,7 +43,13 @@ class Attempt:
     """Submits the job, listens to its tasks and finds out why it ended."""
 
     def __init__(
-        self, job: Job, session: SparkSession, number: int, *, on_data: Callable[[Any], None], on_running: Callable[[], None]
+        self,
+        job: Job,
+        session: SparkSession,
+        number: int,
+        *,
+        on_data: Callable[[Any], None],
+        on_running: Callable[[], None],
     ) -> None:
         self.metrics: dict[TaskKey, dict[str, Any]] = {}
         self._job = job
@@ -43,6 +59,7 @@ class Attempt:
         self._group = f"penstock-{job.id}-{number}"
         self._on_data = on_data
         self._on_running = on_running
+        self._alignment = AlignmentGroups()
         self._changed = threading.Condition()
         self._processes: dict[TaskKey, Register] = {}
         self._running: set[TaskKey] = set()
@@ -100,6 +117,9 @@ class Attempt:
                 case Failed():
                     self._failure = self._failure or message
                     self._cancel_soon()
+                case AlignmentReport(group=group):
+                    limit = self._alignment.report(group, message.member, message.watermark, message.drift)
+                    self._server.send(task, AlignmentLimit(group, limit))
                 case Register():
                     pass
                 case _:
@@ -129,9 +149,7 @@ class Attempt:
 
     def _lost_error(self, lost: Register, error: Exception) -> WorkerLostError:
         stage, index = lost.task
-        steps = ", ".join(
-            self._job.plan.vertices[vertex].name for vertex in self._job.plan.stages[stage].vertices
-        )
+        steps = ", ".join(self._job.plan.vertices[vertex].name for vertex in self._job.plan.stages[stage].vertices)
         message = (
             f"A worker of the job {self._job.name!r} died: process {lost.process} on {lost.host}, which ran subtask {index + 1} of"
             f" stage {stage} ({steps}). It may have been killed, run out of memory, or crashed in native code.\n"

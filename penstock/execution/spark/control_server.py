@@ -98,7 +98,9 @@ class ControlServer:
                 continue
             except (OSError, EOFError):
                 continue  # a peer that went away, or our own close
-            reader = threading.Thread(target=self._read, args=(connection,), name="penstock control reader", daemon=True)
+            reader = threading.Thread(
+                target=self._read, args=(connection,), name="penstock control reader", daemon=True
+            )
             self._readers.append(reader)
             reader.start()
 

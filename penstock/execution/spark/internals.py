@@ -19,7 +19,15 @@ from typing import Any
 
 from penstock.errors import ClusterError
 
-__all__ = ["SPARK_VERSION", "check_version", "executor_count", "is_stopped", "pipelined_plan", "run_plan", "set_local_settings"]
+__all__ = [
+    "SPARK_VERSION",
+    "check_version",
+    "executor_count",
+    "is_stopped",
+    "pipelined_plan",
+    "run_plan",
+    "set_local_settings",
+]
 
 SPARK_VERSION = "4.3"
 

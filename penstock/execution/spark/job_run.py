@@ -65,7 +65,9 @@ class JobRun:
 
     def start(self) -> None:
         """Start the supervising thread."""
-        _log.info("job %r (%s): %d subtasks on %s", self.job.name, self.job.id, self.job.plan.subtasks, self.web_address())
+        _log.info(
+            "job %r (%s): %d subtasks on %s", self.job.name, self.job.id, self.job.plan.subtasks, self.web_address()
+        )
         self._thread.start()
 
     def status(self) -> JobStatus:
@@ -88,11 +90,7 @@ class JobRun:
         """Return the last metrics of every subtask, by its name."""
         attempt = self._attempt
         reports = {} if attempt is None else dict(attempt.metrics)
-        return {
-            report["name"]: report
-            for values in reports.values()
-            for report in values.get("subtasks", {}).values()
-        }
+        return {report["name"]: report for values in reports.values() for report in values.get("subtasks", {}).values()}
 
     def why_no_output(self) -> str:
         """Explain what holds event time back."""
@@ -130,7 +128,9 @@ class JobRun:
                     break
                 number += 1
                 self._status = JobStatus.RESTARTING
-                _log.warning("job %r failed and restarts in %d ms (restart %d):\n%s", self.job.name, delay, number, error)
+                _log.warning(
+                    "job %r failed and restarts in %d ms (restart %d):\n%s", self.job.name, delay, number, error
+                )
                 if self._cancelled.wait(delay / 1000):
                     break
         except BaseException as unexpected:  # noqa: BLE001 - whoever waits for the result must get an answer

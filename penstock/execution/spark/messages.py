@@ -8,12 +8,13 @@ from typing import Any
 from penstock.errors import PenstockError
 
 __all__ = [
+    "AlignmentLimit",
+    "AlignmentReport",
     "Cancel",
     "Collected",
     "Failed",
     "Finished",
     "Metrics",
-    "Pause",
     "Printed",
     "Register",
     "Running",
@@ -84,8 +85,18 @@ class Cancel:
 
 
 @dataclass(frozen=True)
-class Pause:
-    """To a task: sources of an alignment group stop reading, or go on."""
+class AlignmentReport:
+    """How far a source of a watermark alignment group has come; ``None``: it is idle or finished."""
 
     group: str
-    max_watermark: int
+    member: str
+    watermark: int | None
+    drift: int
+
+
+@dataclass(frozen=True)
+class AlignmentLimit:
+    """To a task: how far the sources of a group may read."""
+
+    group: str
+    limit: int

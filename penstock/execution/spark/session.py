@@ -85,6 +85,11 @@ def _create_session(options: dict[str, Any], slots: int) -> SparkSession:
         **{key: str(value) for key, value in options.items() if key.startswith("spark.")},
     }
     if settings["spark.master"].startswith("local"):
+        # All workers are started by this process's children, which find Penstock where this process found it.
+        package_root = str(Path(__file__).resolve().parents[3])
+        search_path = [package_root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        os.environ["PYTHONPATH"] = os.pathsep.join(search_path)
+        settings.setdefault("spark.python.daemon.module", "penstock.execution.spark.daemon")
         # Nothing outside this machine talks to a local session.
         settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
         settings.setdefault("spark.driver.host", "127.0.0.1")

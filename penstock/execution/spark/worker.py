@@ -17,9 +17,18 @@ from pyspark import TaskContext
 from penstock.errors import SerializationError
 from penstock.execution.spark.control_client import ControlClient
 from penstock.execution.spark.exchange import InboxReader, to_batches
-from penstock.execution.spark.messages import Cancel, Failed, Finished, Metrics, Running
+from penstock.execution.spark.messages import (
+    AlignmentLimit,
+    AlignmentReport,
+    Cancel,
+    Failed,
+    Finished,
+    Metrics,
+    Running,
+)
 from penstock.graph.job import Job
 from penstock.runtime.clock import SystemClock
+from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.failure import explain_failure
 from penstock.runtime.loop import Blocks, Inbox, run_task
 from penstock.runtime.report import report_task
@@ -59,8 +68,9 @@ class StageMain:
         assert context is not None
         index = context.partitionId()
         inbox = Inbox()
+        limits: dict[str, int] = {}
         client = ControlClient(
-            self.address, self.key, (self.stage, index), self.attempt, lambda message: _obey(message, inbox)
+            self.address, self.key, (self.stage, index), self.attempt, lambda message: _obey(message, inbox, limits)
         )
         try:
             if self.stage == 0:
@@ -69,18 +79,24 @@ class StageMain:
                 inbox.end()
             else:
                 InboxReader(batches, inbox).start()
-            yield from to_batches(self._run(index, inbox, client))
+            yield from to_batches(self._run(index, inbox, client, limits))
         finally:
             client.close()
 
-    def _run(self, index: int, inbox: Inbox, client: ControlClient) -> Iterator[Blocks]:
+    def _run(self, index: int, inbox: Inbox, client: ControlClient, limits: dict[str, int]) -> Iterator[Blocks]:
         task: Task | None = None
         try:
             job = self._load()
+
+            def align(group: str, member: str, watermark: int | None, drift: int) -> int:
+                client.send(AlignmentReport(group, member, watermark, drift))
+                return limits.get(group, MAX_TIMESTAMP)  # the answer to the last report
+
             services: dict[str, Any] = {
                 "print": client.print_lines,
                 "collect": client.collect,
                 "wake_up": inbox.wake_up,
+                "align": align,
             }
             task = Task(job, self.stage, index, clock=SystemClock(), services=services, attempt=self.attempt)
             running = task
@@ -115,8 +131,10 @@ class StageMain:
         return job
 
 
-def _obey(message: Any, inbox: Inbox) -> None:
-    if isinstance(message, Cancel):
+def _obey(message: Any, inbox: Inbox, limits: dict[str, int]) -> None:
+    if isinstance(message, AlignmentLimit):
+        limits[message.group] = message.limit
+    elif isinstance(message, Cancel):
 
         def stop() -> None:
             raise TaskCancelledError
