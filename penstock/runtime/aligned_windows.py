@@ -1,9 +1,9 @@
 """Tumbling and sliding event-time windows under the trigger they come with: the common case, made fast.
 
-All keys share the ends of such windows, so one entry in a heap stands for what would be a timer per key, and no trigger is asked
-per record. Between two neighbouring starts or ends of windows every record has the same windows; such a stretch of time is a *pane*,
-and the windows of the pane of the last record are at hand for the next. Results, their order and the state left behind are those of
-:class:`~penstock.runtime.window_operator.WindowOperator`.
+All keys share the ends of such windows, so one entry in a heap stands for what would be a timer per key, and no trigger
+is asked per record. Between two neighbouring starts or ends of windows every record has the same windows; such a
+stretch of time is a *pane*, and the windows of the pane of the last record are at hand for the next. Results, their
+order and the state left behind are those of :class:`~penstock.runtime.window_operator.WindowOperator`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import heapq
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
-from penstock.runtime.window_contents import ACCUMULATOR, ELEMENTS
+from penstock.runtime.window_contents import ACCUMULATOR, ELEMENTS, adding_of
 from penstock.runtime.window_functions import frees_state
-from penstock.runtime.window_operator import WindowOperator
+from penstock.runtime.window_operator import WindowOperator, WindowTimer
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.triggers import EventTimeTrigger
 from penstock.vocabulary.window_assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.vocabulary.windows import TimeWindow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from penstock.graph.steps import WindowStep
 
@@ -58,12 +58,13 @@ class AlignedWindowOperator(WindowOperator):
         backend = self.context.keyed_state()
         self._heap_state = backend if isinstance(backend, HeapStateBackend) else None
         self._descriptor = ELEMENTS if self._accumulation is None else ACCUMULATOR
-        # Windows that have not fired yet and, with lateness, those that have, by their start; the heaps hold the same starts.
+        # Windows that have not fired yet and, with lateness, those that have, by start; the heaps hold the starts.
         self._open: dict[int, _Entries] = {}
         self._open_starts: list[int] = []
         self._fired: dict[int, _Entries] = {}
         self._fired_starts: list[int] = []
         self._panes: dict[int, _Pane] = {}
+        self._put = adding_of(self._accumulation)
         self._add: Callable[[Values, list[int]], None] = (
             self._append
             if self._accumulation is None
@@ -126,7 +127,7 @@ class AlignedWindowOperator(WindowOperator):
                     known.append(value)
 
     def _pane_at(self, timestamp: int) -> _Pane:
-        """Return the pane of a moment; it has no windows if one of them has fired, so that records are looked at one by one."""
+        """Return the pane of a moment; it shows no windows if one of them has fired: records are then added singly."""
         size, slide = self._size, self._slide
         latest = timestamp - (timestamp - self._offset) % slide
         # Starts run down to the last one whose window still contains the moment.
@@ -136,9 +137,14 @@ class AlignedWindowOperator(WindowOperator):
         pane = self._panes.get(low)
         if pane is None:
             high = min(latest + slide, earliest + size)
-            is_open = earliest + size - 1 > self.timers.current_watermark and timestamp != MIN_TIMESTAMP
-            starts = range(latest, earliest - 1, -slide) if is_open else ()
-            pane = (low, high, [self._open_window(start) for start in starts])
+            starts = range(latest, earliest - 1, -slide)
+            is_open = (
+                earliest + size - 1 > self.timers.current_watermark
+                and timestamp != MIN_TIMESTAMP
+                # After a restart there is no watermark yet, but windows that have fired.
+                and self._fired.keys().isdisjoint(starts)
+            )
+            pane = (low, high, [self._open_window(start) for start in starts] if is_open else [])
             if is_open:
                 self._panes[low] = pane
         return pane
@@ -173,22 +179,13 @@ class AlignedWindowOperator(WindowOperator):
             if min(last_moment + self._lateness, MAX_TIMESTAMP) <= watermark:
                 continue
             is_skipped = False
-            has_fired = last_moment <= watermark
+            has_fired = last_moment <= watermark or start in self._fired
             entries = self._fired_window(start) if has_fired else self._open_window(start)
-            self._add_to(entries, key, value)
+            self._put(entries, key, value)
             if has_fired:
                 self._fire(TimeWindow(start, start + self._size), {key: entries[key]})
         if is_skipped:
             self._late.take(value, timestamp, watermark)
-
-    def _add_to(self, entries: _Entries, key: Any, value: Any) -> None:
-        known, how = entries.get(key), self._accumulation
-        if how is None:
-            entries.setdefault(key, []).append(value)
-        elif how.create is not None:
-            entries[key] = how.add(value, how.create() if known is None else known)
-        else:
-            entries[key] = value if known is None else how.add(known, value)
 
     def process_watermark(self, timestamp: int) -> None:
         """Fire the windows that end; their results go out before the watermark."""
@@ -246,21 +243,28 @@ class AlignedWindowOperator(WindowOperator):
                 elements = known.copy() if how is None else [known if result_of is None else result_of(known)]
                 self._emit_window(window, evaluate(window, elements))
 
-    def timers_per_key(self) -> list[tuple[int, Any, TimeWindow]]:
-        """Return the timers that stand behind the ends of windows as ``(timestamp, key, window)``: what a snapshot has to hold."""
-        timers = []
+    def event_timers(self) -> list[WindowTimer]:
+        """Return a timer per key for each firing and each removal to come, as the general operator has them."""
+        if self._heap_state is None:
+            return super().event_timers()
+        timers: list[WindowTimer] = []
         for windows, is_open in ((self._open, True), (self._fired, False)):
             for start, entries in windows.items():
                 window = TimeWindow(start, start + self._size)
                 cleanup_time = self._cleanup_time(window)
                 times = {window.max_timestamp(), cleanup_time} if is_open else {cleanup_time}
-                timers += [(time, key, window) for key in entries for time in times]
+                timers += [(time, key, window) for key in entries for time in times if time != MAX_TIMESTAMP]
         return sorted(timers, key=lambda timer: timer[0])
 
-    def take_over(self, windows: Iterable[TimeWindow]) -> None:
-        """Go on with windows that are in the state: what this operator keeps beside it is rebuilt from them."""
-        for window in windows:
-            if window.max_timestamp() <= self.timers.current_watermark:
-                self._fired_window(window.start)
-            else:
+    def restore_event_timers(self, timers: Sequence[WindowTimer]) -> None:
+        """Rebuild from the timers of a snapshot what this operator keeps beside the state."""
+        if self._heap_state is None:
+            super().restore_event_timers(timers)
+            return
+        windows = {window: False for _, _, window in timers}
+        windows.update((window, True) for time, _, window in timers if time == window.max_timestamp())
+        for window, is_open in windows.items():
+            if is_open:
                 self._open_window(window.start)
+            else:
+                self._fired_window(window.start)

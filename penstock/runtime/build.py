@@ -10,6 +10,7 @@ from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_
 from penstock.runtime.operator import Operator
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
+from penstock.runtime.session_operator import SessionOperator, has_plain_sessions
 from penstock.runtime.sink import CollectOperator, PrintOperator, SinkFunctionOperator
 from penstock.runtime.source import SplitSourceOperator
 from penstock.runtime.source_function import SourceFunctionOperator
@@ -26,7 +27,9 @@ def _process(step: steps.ProcessStep) -> Operator:
 
 
 def _window(step: steps.WindowStep) -> Operator:
-    return AlignedWindowOperator(step) if has_aligned_windows(step) else WindowOperator(step)
+    if has_aligned_windows(step):
+        return AlignedWindowOperator(step)
+    return SessionOperator(step) if has_plain_sessions(step) else WindowOperator(step)
 
 
 _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {

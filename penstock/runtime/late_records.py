@@ -57,9 +57,9 @@ class LateRecords:
         total = self._dropped.get_count()
         dropped, self._dropped_when_warned = total - self._dropped_when_warned, total
         _LOG.warning(
-            "Step %r dropped %d late record%s (%d in all). Example: %s with timestamp %d came %d ms behind the watermark %d,"
-            " and the allowed lateness is %d ms. To keep such records call allowed_lateness() or side_output_late_data() on the"
-            " window, or give the watermark strategy a larger out-of-orderness bound.",
+            "Step %r dropped %d late record%s (%d in all). Example: %s with timestamp %d came %d ms behind the"
+            " watermark %d, and the allowed lateness is %d ms. To keep such records call allowed_lateness() or"
+            " side_output_late_data() on the window, or give the watermark strategy a larger out-of-orderness bound.",
             self._step,
             dropped,
             "" if dropped == 1 else "s",

@@ -1,7 +1,7 @@
 """The windows of a key that can grow together, and where the contents of each of them are.
 
-When windows merge, contents need not move: the merged window goes on using the state of one of its parts, its *state window*. The
-pairs of window and state window are themselves keyed state, a list per key, so that a snapshot finds them.
+When windows merge, contents need not move: the merged window goes on using the state of one of its parts, its *state
+window*. The pairs of window and state window are themselves keyed state, a list per key, so that a snapshot finds them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MergingWindows", "OnMerge", "SessionWindows", "merging_windows_of"]
 
 OnMerge = Callable[[Any, Sequence[Any], Any, Sequence[Any]], None]
-"""Called with the new window, the windows it replaces, its state window and the state windows whose contents it takes over."""
+"""Called with the new window, those it replaces, its state window and the state windows that flow into that."""
 
 _STATE: ListStateDescriptor[Any] = ListStateDescriptor("merging-window-set")
 _Pair = tuple[Any, Any]
@@ -85,8 +85,8 @@ class MergingWindows:
 class SessionWindows(MergingWindows):
     """The sessions of the current key, in the order of time.
 
-    Sessions of a key neither overlap nor touch, so those that a new window reaches are neighbours: they are found by bisection,
-    however many sessions are open.
+    Sessions of a key neither overlap nor touch, so those that a new window reaches are neighbours: they are found by
+    bisection, however many sessions are open.
     """
 
     def add(self, window: TimeWindow, on_merge: OnMerge) -> _Pair:
@@ -114,6 +114,21 @@ class SessionWindows(MergingWindows):
         self._store(pairs)
         on_merge(session, [part for part, _ in replaced], state_window, [state for _, state in replaced[1:]])
         return pair
+
+    def by_key(self) -> dict[Any, list[_Pair]]:
+        """Return the live sessions of all keys as pairs of window and state window; heap state only."""
+        assert self._entries is not None
+        return self._entries
+
+    def session_of(self, state_window: TimeWindow) -> TimeWindow | None:
+        """Return the session whose contents are in a state window, ``None`` if there is none any more."""
+        pairs = self._load()
+        # A state window was the session once, and a session only grows: it starts with or before its state window.
+        position = bisect_left(pairs, ((state_window.start + 1,),)) - 1
+        if position >= 0 and pairs[position][1] == state_window:
+            session: TimeWindow = pairs[position][0]
+            return session
+        return None
 
     def state_window(self, window: TimeWindow) -> TimeWindow | None:
         """Return where the contents of a session are, ``None`` if it has become another one or is over."""

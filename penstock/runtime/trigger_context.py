@@ -27,7 +27,7 @@ __all__ = ["WindowTriggerContext"]
 
 
 class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
-    """Time, timers and state of the current key and of ``window``; one object for all keys and windows of an operator."""
+    """Time, timers and state of the current key and ``window``; one object for all keys and windows of an operator."""
 
     def __init__(self, context: OperatorContext, timers: InternalTimers) -> None:
         self.window: Any = None
@@ -85,8 +85,8 @@ class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
             self._merge_values(state_descriptor)
         else:
             message = (
-                f"A trigger asked to merge the state {state_descriptor.name!r}, but a {type(state_descriptor).__name__} cannot be"
-                " merged. Use a reducing, aggregating or list state for what must survive the merging of windows."
+                f"A trigger asked to merge the state {state_descriptor.name!r}, but a {type(state_descriptor).__name__}"
+                " cannot be merged. Use a reducing, aggregating or list state for what must survive merging."
             )
             raise ProgramError(message)
 

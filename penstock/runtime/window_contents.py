@@ -1,7 +1,7 @@
 """What a window keeps between its first record and its end, in keyed state whose namespace is the window.
 
-A window with a reduce or aggregate function keeps one accumulator, a window without keeps its elements, a window with an evictor keeps
-its elements with their timestamps. An accumulator that is ``None`` counts as nothing kept.
+A window with a reduce or aggregate function keeps one accumulator, a window without keeps its elements, a window with
+an evictor keeps its elements with their timestamps. An accumulator that is ``None`` counts as nothing kept.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ __all__ = [
     "TimestampedContents",
     "WindowContents",
     "accumulation_of",
+    "adding_of",
 ]
 
 _NAME = "window-contents"
@@ -80,6 +81,34 @@ def accumulation_of(reducer: Any) -> Accumulation:
         )
     reduce = resolve_function(reducer, ReduceFunction, "reduce")
     return Accumulation(add=reduce, merge=reduce)
+
+
+def adding_of(accumulation: Accumulation | None) -> Callable[[dict[Any, Any], Any, Any], None]:
+    """Return what adds a value to a key's contents, for operators that work on the dictionaries of heap state."""
+    if accumulation is None:
+        return _append
+    add, create = accumulation.add, accumulation.create
+
+    def reduce(entries: dict[Any, Any], key: Any, value: Any) -> None:
+        known = entries.get(key)
+        entries[key] = value if known is None else add(known, value)
+
+    if create is None:
+        return reduce
+
+    def aggregate(entries: dict[Any, Any], key: Any, value: Any) -> None:
+        known = entries.get(key)
+        entries[key] = add(value, create() if known is None else known)
+
+    return aggregate
+
+
+def _append(entries: dict[Any, Any], key: Any, value: Any) -> None:
+    known = entries.get(key)
+    if known is None:
+        entries[key] = [value]
+    else:
+        known.append(value)
 
 
 class WindowContents(ABC):

@@ -35,12 +35,20 @@ class _WindowStateStore(KeyedStateStore):
     def __init__(self, context: WindowContext, backend: KeyedStateBackend) -> None:
         self._context = context
         self._backend = backend
-        self.names: set[str] = set()
+        self._handles: dict[tuple[type, str], Any] = {}
 
-    def _state(self, find: Callable[[Any, Any], Any], descriptor: Any) -> Any:
-        state = find(descriptor, self._context.current_window)
-        self.names.add(descriptor.name)
+    def _state(self, find: Callable[[Any], Any], descriptor: Any) -> Any:
+        identity = (type(descriptor), descriptor.name)
+        state = self._handles.get(identity)
+        if state is None:
+            state = self._handles[identity] = find(descriptor)
+        state.set_namespace(self._context.current_window)
         return state
+
+    def forget(self, window: Any) -> None:
+        """Free the bookkeeping of a window whose state is gone."""
+        for _, name in self._handles:
+            self._backend.drop_namespace(name, window)
 
     def get_state(self, state_descriptor: Any) -> ValueState[Any]:
         """Return a state with one value."""
@@ -93,8 +101,8 @@ class WindowContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction
         """Return state of the key and window; windows that merge have none."""
         if self._has_merging_windows:
             message = (
-                "Per-window state is not available with windows that merge, such as session windows: nobody could say how the"
-                " state of two windows becomes that of one. Use global_state(), or windows that do not merge."
+                "Per-window state is not available with windows that merge, such as session windows: nobody could say"
+                " how the state of two windows becomes that of one. Use global_state(), or windows that do not merge."
             )
             raise ProgramError(message)
         return self._window_state
@@ -109,18 +117,14 @@ class WindowContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction
 
     def forget(self, window: Any) -> None:
         """Free the bookkeeping of a window whose state is gone."""
-        for name in self._window_state.names:
-            self._backend.drop_namespace(name, window)
+        self._window_state.forget(window)
 
 
 def frees_state(function: Any) -> bool:
     """Tell whether a function wants to hear when a window goes away."""
-    return (
-        isinstance(function, ProcessWindowFunction)
-        and type(function).clear is not ProcessWindowFunction.clear
-        or isinstance(function, ProcessAllWindowFunction)
-        and type(function).clear is not ProcessAllWindowFunction.clear
-    )
+    if isinstance(function, ProcessWindowFunction):
+        return type(function).clear is not ProcessWindowFunction.clear
+    return isinstance(function, ProcessAllWindowFunction) and type(function).clear is not ProcessAllWindowFunction.clear
 
 
 def evaluation_of(function: Any, context: WindowContext, keys: KeyContext, *, is_keyed: bool) -> Evaluate:

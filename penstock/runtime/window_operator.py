@@ -1,8 +1,8 @@
-"""The window operator: puts records into windows, asks the trigger, evaluates windows and removes them when their time is over.
+"""The window operator: puts records into windows, asks the trigger, evaluates windows and removes them in the end.
 
-A window lives from its first record until its *cleanup time*: its last timestamp, plus the allowed lateness in event time. Until
-then every record enters it and may fire it again. All contents, the state of triggers and window functions, and the timers belong to
-a key and a window, which is the namespace of the state.
+A window lives from its first record until its *cleanup time*: its last timestamp, plus the allowed lateness in event
+time. Until then every record enters it and may fire it again. All contents, the state of triggers and window functions,
+and the timers belong to a key and a window, which is the namespace of the state.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from penstock.graph.steps import WindowStep
     from penstock.vocabulary.window_functions import ProcessAllWindowFunction, ProcessWindowFunction
 
-__all__ = ["WindowOperator"]
+__all__ = ["WindowOperator", "WindowTimer"]
+
+WindowTimer = tuple[int, Any, Any]
+"""Timestamp, key and window."""
 
 _CONTINUE = TriggerResult.CONTINUE
 
@@ -99,8 +102,9 @@ class WindowOperator(Operator):
     def _check_mergeable(self) -> None:
         if not self._trigger.can_merge():
             message = (
-                f"{type(self._trigger).__name__} in step {self.context.info.name!r} cannot be used with windows that merge, such"
-                " as session windows. Use another trigger, or let it return True from can_merge() and implement on_merge()."
+                f"{type(self._trigger).__name__} in step {self.context.info.name!r} cannot be used with windows that"
+                " merge, such as session windows. Use another trigger, or let it return True from can_merge() and"
+                " implement on_merge()."
             )
             raise ProgramError(message)
 
@@ -190,13 +194,22 @@ class WindowOperator(Operator):
         """Emit what has fired."""
         self._flush()
 
+    def event_timers(self) -> list[WindowTimer]:
+        """Return the event-time timers, the next first: what a snapshot has to hold beside the keyed state."""
+        return sorted(self.timers.event_timers.snapshot(), key=lambda timer: timer[0])
+
+    def restore_event_timers(self, timers: Sequence[WindowTimer]) -> None:
+        """Take back the event-time timers of a snapshot, once the keyed state is restored and the operator is open."""
+        for timestamp, key, window in timers:
+            self.timers.event_timers.add(timestamp, key, window)
+
     def _on_event_time(self, timestamp: int, key: Any, window: Any) -> None:
         self._on_timer(timestamp, key, window, is_event_time=True)
 
     def _on_processing_time(self, timestamp: int, key: Any, window: Any) -> None:
         self._on_timer(timestamp, key, window, is_event_time=False)
         if self._results and not self._is_flush_due:
-            # Timers that are due together give one run: the flush is the next thing that happens after the last of them.
+            # Timers that are due together give one run: the flush is the next thing to happen after the last of them.
             self._is_flush_due = True
             self.context.processing_time.schedule(MIN_TIMESTAMP, self._flush_fired)
 
@@ -241,8 +254,8 @@ class WindowOperator(Operator):
             is_over = window.max_timestamp() <= self.timers.current_processing_time()
         if is_over:
             message = (
-                f"The assigner of step {self.context.info.name!r} merged windows into {window!r}, which is already over. A merged"
-                " window must reach at least as far as the windows it is made of; correct merge_windows()."
+                f"The assigner of step {self.context.info.name!r} merged windows into {window!r}, which is over. A"
+                " merged window must reach at least as far as the windows it is made of; correct merge_windows()."
             )
             raise ProgramError(message)
 
@@ -333,9 +346,10 @@ class WindowOperator(Operator):
     def _missing_timestamp(self, value: Any) -> MissingTimestampError:
         shown = repr(value)
         return MissingTimestampError(
-            f"Step {self.context.info.name!r} works in event time ({self.step.assigner!r}), but got a record without a timestamp:"
-            f" {shown if len(shown) <= 200 else shown[:200] + '...'}. Call assign_timestamps_and_watermarks() with a strategy that has"
-            " a timestamp assigner before the window, or use windows in processing time."
+            f"Step {self.context.info.name!r} works in event time ({self.step.assigner!r}), but got a record without"
+            f" a timestamp: {shown if len(shown) <= 200 else shown[:200] + '...'}. Call"
+            " assign_timestamps_and_watermarks() with a strategy that has a timestamp assigner before the window, or"
+            " use windows in processing time."
         )
 
 

@@ -1,4 +1,4 @@
-"""A bench for one operator or one function: push records, watermarks and time, and look at what comes out and what is kept."""
+"""A bench for one operator or function: push records, watermarks and time; look at what comes out and what is kept."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from penstock.runtime.elements import MAX_TIMESTAMP, Timestamps, Values
 from penstock.runtime.output import Emit, Output
 from penstock.runtime.processing_time import ProcessingTimeService
 from penstock.runtime.timers import InternalTimers
+from penstock.runtime.window_operator import WindowOperator
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.durations import TimeLength, to_millis
@@ -42,8 +43,8 @@ _Key = Callable[[Any], Any] | KeySelector[Any, Any]
 class OperatorHarness:
     """Runs one operator with its real context, state and timers under a clock that moves only when it is told to.
 
-    What is not simulated: the network and its encoding of records, other operators of the job, several subtasks (there is one,
-    which has all keys), checkpoints and restarts, and real waiting. An exception of a function comes out as it is.
+    What is not simulated: the network and its encoding of records, other operators of the job, several subtasks (there
+    is one, which has all keys), checkpoints and restarts, and real waiting. An exception of a function comes out as is.
 
     Example:
         >>> from penstock.vocabulary.window_assigners import TumblingEventTimeWindows
@@ -95,7 +96,7 @@ class OperatorHarness:
 
     @classmethod
     def for_function(cls, function: Any, *, key: _Key | None = None, clock: ManualClock | None = None) -> Self:
-        """Make a harness for a map, flat-map, filter, reduce or process function, on a keyed stream if a key is given."""
+        """Make a harness for a map, flat-map, filter, reduce or process function, keyed if a key is given."""
         kinds: dict[type, Callable[..., steps.Step]] = {
             MapFunction: steps.MapStep,
             FlatMapFunction: steps.FlatMapStep,
@@ -107,9 +108,7 @@ class OperatorHarness:
         make = next((make for kind, make in kinds.items() if isinstance(function, kind)), None)
         if make is None:
             names = ", ".join(kind.__name__ for kind in kinds)
-            message = (
-                f"for_function() takes one of {names}, not a {type(function).__name__}; use for_step() for other steps."
-            )
+            message = f"for_function() takes one of {names}, not a {type(function).__name__}; other steps: for_step()."
             raise ProgramError(message)
         if key is None and isinstance(function, (ReduceFunction, KeyedProcessFunction)):
             message = f"A {type(function).__name__} works on a keyed stream: give the harness a key."
@@ -224,8 +223,8 @@ class OperatorHarness:
 
     def event_timers(self) -> list[tuple[int, Any, Any]]:
         """Return the event-time timers as ``(timestamp, key, namespace)``, the next first."""
-        own = getattr(self.operator, "timers_per_key", None)
-        return self._timers("event_timers") if own is None else own()
+        operator = self.operator
+        return operator.event_timers() if isinstance(operator, WindowOperator) else self._timers("event_timers")
 
     def processing_timers(self) -> list[tuple[int, Any, Any]]:
         """Return the processing-time timers as ``(timestamp, key, namespace)``, the next first."""
@@ -240,6 +239,8 @@ class OperatorHarness:
     def state(self, descriptor: StateDescriptor, key: Any, namespace: Any = None) -> Any:
         """Return the content of a state for a key as plain data; ``namespace`` is the window of per-window state."""
         backend = self._context.keyed_state()
+        if key not in self.state_keys(descriptor, namespace):
+            return _empty(descriptor)
         had_key = self._has_key()
         previous = self._keys.key if had_key else None
         self._keys.key = key
@@ -253,7 +254,6 @@ class OperatorHarness:
                 return dict(state.items())
             return state.get()
         finally:
-            backend.drop_namespace(descriptor.get_name(), namespace)
             if had_key:
                 self._keys.key = previous
             else:
@@ -300,6 +300,14 @@ class _HarnessReceiver:
         self.process = harness.emitted
         self.process_watermark = harness.watermarks.append
         self.process_status = harness.statuses.append
+
+
+def _empty(descriptor: StateDescriptor) -> Any:
+    if isinstance(descriptor, ListStateDescriptor):
+        return []
+    if isinstance(descriptor, MapStateDescriptor):
+        return {}
+    return descriptor.default_value if isinstance(descriptor, ValueStateDescriptor) else None
 
 
 def _one_key(_: Any) -> int:
