@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from penstock.errors import JobFailedError, PenstockError, WorkerLostError
 from penstock.execution.spark.control_server import ControlServer
@@ -27,7 +25,13 @@ from penstock.execution.spark.messages import (
 from penstock.execution.spark.pipeline import build_pipeline
 from penstock.execution.spark.session import JOB_PROPERTIES
 from penstock.runtime.watermark_alignment import AlignmentGroups
-from penstock.graph.job import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from penstock.graph.job import Job
 
 __all__ = ["Attempt"]
 
@@ -71,7 +75,7 @@ class Attempt:
 
     def run(self) -> PenstockError | None:
         """Run to the end and return the reason of a failure, ``None`` after success."""
-        is_local = self._context.master.startswith("local")
+        is_local = str(self._context.master).startswith("local")
         host = "127.0.0.1" if is_local else self._context.getConf().get("spark.driver.host", "127.0.0.1")
         server = self._server = ControlServer(str(host), self._on_message, self._on_closed)
         try:
@@ -151,8 +155,9 @@ class Attempt:
         stage, index = lost.task
         steps = ", ".join(self._job.plan.vertices[vertex].name for vertex in self._job.plan.stages[stage].vertices)
         message = (
-            f"A worker of the job {self._job.name!r} died: process {lost.process} on {lost.host}, which ran subtask {index + 1} of"
-            f" stage {stage} ({steps}). It may have been killed, run out of memory, or crashed in native code.\n"
+            f"A worker of the job {self._job.name!r} died: process {lost.process} on {lost.host}, which ran"
+            f" subtask {index + 1} of stage {stage} ({steps}). It may have been killed,"
+            " have run out of memory, or have crashed in native code.\n"
             f"  Spark says: {_first_lines(error)}"
         )
         return WorkerLostError(message)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import JobCancelledError
-from penstock.vocabulary.job import CompletableFuture, JobExecutionResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.vocabulary.job import CompletableFuture, JobExecutionResult
 
 __all__ = ["Collector"]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable
 from multiprocessing.connection import Client, Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.execution.spark.messages import Collected, Printed, Register, TaskKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["ControlClient"]
 
@@ -34,7 +36,7 @@ class ControlClient:
     def _connect(self, purpose: str) -> Connection:
         connection = Client(self._address, authkey=self._key)
         connection.send(Register(self._task, self._attempt, purpose, os.getpid(), socket.gethostname()))
-        return connection  # type: ignore[return-value]
+        return connection
 
     def send(self, message: Any) -> None:
         """Send a control message."""

@@ -1,6 +1,7 @@
 """The driver's end of the control channel.
 
-One TCP connection per task for control, a second one for printed and collected records where a task has some. Connections prove that they
+One TCP connection per task for control, a second one for printed and collected records where a task has some.
+Connections prove that they
 know the job's random key, which travels inside the pickled job only.
 """
 
@@ -45,7 +46,7 @@ class ControlServer:
     @property
     def address(self) -> tuple[str, int]:
         """Return where tasks connect to."""
-        host, port = self._listener.address  # type: ignore[misc]
+        host, port = self._listener.address
         return str(host), int(port)
 
     def send(self, task: TaskKey, message: Any) -> bool:

@@ -1,7 +1,9 @@
 """The process that Spark forks Python workers from, with everything a task needs already imported.
 
-Without it every worker imports Arrow, PySpark's worker and Penstock again: about a second of processor time per task, and memory that
-forked processes would share. Spark starts this module instead of ``pyspark.daemon`` where the setting ``spark.python.daemon.module`` says so.
+Without it every worker imports Arrow, PySpark's worker and Penstock again: about a second of processor time per task,
+and memory that
+forked processes would share. Spark starts this module instead of ``pyspark.daemon`` where the setting
+``spark.python.daemon.module`` says so.
 """
 
 import gc
@@ -23,7 +25,8 @@ _PRELOADED = (
 if __name__ == "__main__":
     for name in _PRELOADED:
         importlib.import_module(name)
-    # What is imported now lives as long as the process: keep the collector from touching (and so copying) it in every worker.
+    # What is imported now lives as long as the process: keep the collector from touching (and so copying) it in every
+    # worker.
     gc.collect()
     gc.freeze()
     manager()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.runtime.loop import Blocks, Inbox
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from penstock.runtime.loop import Blocks, Inbox
 
 __all__ = ["SCHEMA", "SCHEMA_TEXT", "InboxReader", "to_batches"]
 
@@ -19,8 +21,8 @@ SCHEMA = pa.schema([("p", pa.int32()), ("b", pa.binary())])
 def to_batches(blocks: Iterable[Blocks]) -> Iterator[pa.RecordBatch]:
     """Turn blocks into rows: the target partition and the bytes.
 
-    Spark's Arrow writer looks one row ahead, so a row reaches its reader only when the next one comes. When a task is about to wait (an
-    empty list), an empty row follows to every target that has not had one since its last block.
+    Spark's Arrow writer looks one row ahead, so a row reaches its reader only when the next one comes. When a task is
+    about to wait (an empty list), an empty row follows to every target that has not had one since its last block.
     """
     waiting: set[int] = set()
     for ready in blocks:
@@ -37,7 +39,7 @@ def _batch(targets: list[int], blocks: list[bytes]) -> pa.RecordBatch:
 
 
 class InboxReader:
-    """Reads Spark's rows in a thread and puts blocks into a task's inbox, so that the task can wait for time as well as for input."""
+    """Reads Spark's rows in a thread and puts blocks into a task's inbox, so that the task can wait for time too."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], inbox: Inbox) -> None:
         self._batches = batches
@@ -55,7 +57,7 @@ class InboxReader:
                     content: Any = block.as_py()
                     if content:
                         self._inbox.put(content)
-        except BaseException as error:  # noqa: BLE001 - raised again in the task's own thread
+        except BaseException as error:
             failure = error
 
             def fail() -> None:

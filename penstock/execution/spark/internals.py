@@ -1,14 +1,17 @@
 """The only module that touches Spark's private side: py4j, JVM plans, names that are not part of PySpark's API.
 
-Everything here serves one purpose: to run an ordinary DataFrame as **one job whose stages run at the same time**, connected by Spark's
-pipelined ("streaming") shuffle, which Spark itself uses for its real-time mode. Each name is listed with the Spark file it comes from.
+Everything here serves one purpose: to run an ordinary DataFrame as **one job whose stages run at the same time**,
+connected by Spark's pipelined ("streaming") shuffle, which Spark itself uses for its real-time mode. Each name is listed
+with the Spark file it comes from.
 
 - ``DataFrame._jdf.queryExecution().executedPlan()`` (sql/core/.../QueryExecution.scala): the physical plan.
 - ``SparkPlan.withNewChildren`` (sql/catalyst/.../TreeNode.scala): rebuilds a plan bottom-up.
-- ``ShuffleExchangeExec.copy(..., pipelined)`` (sql/core/.../exchange/ShuffleExchangeExec.scala): the fifth field marks an exchange as
+- ``ShuffleExchangeExec.copy(..., pipelined)`` (sql/core/.../exchange/ShuffleExchangeExec.scala): the fifth field
+  marks an exchange as
   pipelined; new in Spark 4.3.
 - ``SparkPlan.executeCollectPublic`` (sql/core/.../SparkPlan.scala): runs the plan.
-- ``SparkSession.setActiveSession`` (sql/core/.../classic/SparkSession.scala): plans take the session of the JVM thread they are made in,
+- ``SparkSession.setActiveSession`` (sql/core/.../classic/SparkSession.scala): plans take the session of the JVM
+  thread they are made in,
   and every Python thread has a JVM thread of its own.
 - ``SparkEnv.get().conf()`` (core/.../SparkEnv.scala): the settings that tasks of a local master read when they start.
 """

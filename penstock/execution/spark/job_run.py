@@ -7,10 +7,7 @@ import logging
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
-from typing import Any
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Any
 
 from penstock.checkpoint.restart import restart_policy
 from penstock.errors import JobCancelledError, PenstockError
@@ -19,10 +16,16 @@ from penstock.execution.spark.collector import Collector
 from penstock.execution.spark.messages import Collected, Printed
 from penstock.execution.spark.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.shipping import ship_code
-from penstock.graph.job import Job
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.diagnosis import why_no_output
 from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from penstock.graph.job import Job
 
 __all__ = ["JobRun", "start_job"]
 
@@ -133,7 +136,7 @@ class JobRun:
                 )
                 if self._cancelled.wait(delay / 1000):
                     break
-        except BaseException as unexpected:  # noqa: BLE001 - whoever waits for the result must get an answer
+        except BaseException as unexpected:
             error = unexpected
         finally:
             release_slots(self.job.id)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PenstockError
+if TYPE_CHECKING:
+    from penstock.errors import PenstockError
 
 __all__ = [
     "AlignmentLimit",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
-from pyspark.sql import SparkSession
 
 from penstock.execution.spark.exchange import SCHEMA_TEXT
 from penstock.execution.spark.internals import pipelined_plan
 from penstock.execution.spark.worker import StageMain
-from penstock.graph.job import Job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.graph.job import Job
 
 __all__ = ["build_pipeline"]
 

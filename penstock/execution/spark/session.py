@@ -38,7 +38,8 @@ JOB_PROPERTIES = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     "spark.sql.execution.pandas.udf.buffer.size": "64",
 }
-"""What has to be set in the thread that submits a job, because a plan that is run by hand does not carry SQL settings."""
+"""What has to be set in the thread that submits a job, because a plan that is run by hand does not carry SQL
+settings."""
 
 _LOCAL_SLOTS = 64
 _REGISTRATION_SECONDS = 20.0
@@ -49,8 +50,8 @@ _used_slots: dict[str, int] = {}
 
 
 def find_session(given: SparkSession | None, options: dict[str, Any], slots: int) -> SparkSession:
-    """Return the session for a job: the given one, the active one, or a new one as the options say (``spark.*`` keys)."""
-    global _own_session  # noqa: PLW0603 - a process has at most one SparkContext
+    """Return the session for a job: the given one, the active one, or a new one as the ``spark.*`` options say."""
+    global _own_session
     with _lock:
         session = given or SparkSession.getActiveSession()
         if session is None and _own_session is not None and not is_stopped(_own_session):
@@ -68,7 +69,7 @@ def find_session(given: SparkSession | None, options: dict[str, Any], slots: int
 
 def _is_too_small(session: SparkSession, slots: int) -> bool:
     context = session.sparkContext
-    return context.master.startswith("local[") and context.defaultParallelism < slots and not _used_slots
+    return str(context.master).startswith("local[") and context.defaultParallelism < slots and not _used_slots
 
 
 def _create_session(options: dict[str, Any], slots: int) -> SparkSession:
@@ -106,13 +107,14 @@ def _prepare(session: SparkSession) -> None:
     wrong = {key: value for key, value in CORE_SETTINGS.items() if conf.get(key) != value}
     if not wrong:
         return
-    if context.master.startswith("local[") or context.master == "local":
+    if str(context.master).startswith("local[") or context.master == "local":
         set_local_settings(session, wrong)
         return
     if conf.get("spark.task.maxFailures") != "1" or conf.get("spark.python.udf.pipelined.enabled") != "true":
         lines = "\n".join(f"  {key}={value}" for key, value in CORE_SETTINGS.items())
         message = (
-            f"The Spark session on {context.master} was not started with the settings a streaming job needs. Start it with\n{lines}\n"
+            f"The Spark session on {context.master} was not started with the settings a streaming job needs."
+            f" Start it with\n{lines}\n"
             "or set spark.master in the configuration and let Penstock start it."
         )
         raise ClusterError(message)
@@ -129,12 +131,13 @@ def acquire_slots(session: SparkSession, job_id: str, needed: int) -> None:
             if total - used >= needed:
                 _used_slots[job_id] = needed
                 return
-        if context.master.startswith("local[") or monotonic_seconds() > deadline:
+        if str(context.master).startswith("local[") or monotonic_seconds() > deadline:
             break
         pause(0.2)  # executors of a cluster register one after the other
     message = (
-        f"The job needs {needed} task slots at the same time, one for each parallel subtask of each stage, but Spark ({context.master})"
-        f" has {total}{f', of which {used} are used by other jobs' if used else ''}. Give it {needed - (total - used)} more"
+        f"The job needs {needed} task slots at the same time, one for each parallel subtask of each stage,"
+        f" but Spark ({context.master}) has {total}{f', of which {used} are used by other jobs' if used else ''}."
+        f" Give it {needed - (total - used)} more"
         f" (for example spark.master=local[{used + needed}], or more executor cores), or lower the parallelism."
     )
     raise NotEnoughSlotsError(message)
@@ -148,7 +151,7 @@ def release_slots(job_id: str) -> None:
 
 def stop_own_session() -> None:
     """Stop the session that Penstock started, if there is one."""
-    global _own_session  # noqa: PLW0603
+    global _own_session
     with _lock:
         if _own_session is not None and not is_stopped(_own_session):
             _own_session.stop()

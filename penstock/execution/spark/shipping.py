@@ -1,4 +1,4 @@
-"""Brings Penstock and the user's modules to the executors: nothing needs to be installed there but PySpark and Arrow."""
+"""Brings Penstock and the user's modules to the executors, which need nothing installed but PySpark and Arrow."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import cloudpickle
-from pyspark import SparkContext
 
 import penstock
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from pyspark import SparkContext
 
 __all__ = ["ship_code"]
 

@@ -6,7 +6,6 @@ import contextlib
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,6 @@ from penstock.execution.spark.messages import (
     Metrics,
     Running,
 )
-from penstock.graph.job import Job
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.failure import explain_failure
@@ -35,7 +33,11 @@ from penstock.runtime.report import report_task
 from penstock.runtime.task import Task
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
+
+    from penstock.graph.job import Job
 
 __all__ = ["StageMain", "TaskCancelledError"]
 
@@ -151,7 +153,8 @@ def _close(task: Task | None) -> None:
 def _publish_program_classes() -> None:
     """Make classes of the user's script known as attributes of ``__main__``.
 
-    They came by value with the job, so plain pickle, which looks them up by name, would not find them and every block with
+    They came by value with the job, so plain pickle, which looks them up by name, would not find them and every block
+    with
     their instances would take cloudpickle's slow road.
     """
     main = sys.modules["__main__"]
