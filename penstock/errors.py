@@ -3,11 +3,14 @@
 ::
 
     PenstockError
-    ├── ProgramError                the program is wrong; raised where it is written or at execute(), before Spark starts
+    ├── ProgramError                the program is wrong; raised where it is written or at execute(), before Spark runs
     │   ├── MissingTimestampError   event time is used, but a record has no timestamp
     │   └── StateAccessError        keyed state or a timer is used where there is no key
     ├── UserFunctionError           a function of the program raised; its own exception is the cause
     ├── SerializationError          a value or a function cannot be pickled
+    ├── CheckpointError             a checkpoint or savepoint cannot be taken, stored, found or used
+    │   ├── CorruptCheckpointError  a file of it is missing, truncated or damaged; names the file
+    │   └── StateRestoreError       state cannot be read back; names the operator, the state and the key group
     ├── ClusterError                Spark, Java or the cluster is not what the job needs
     │   └── NotEnoughSlotsError     fewer task slots than subtasks that must run at the same time
     ├── JobFailedError              the job ended in failure; says which step and why
@@ -20,7 +23,9 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "CheckpointError",
     "ClusterError",
+    "CorruptCheckpointError",
     "JobCancelledError",
     "JobFailedError",
     "MissingTimestampError",
@@ -29,6 +34,7 @@ __all__ = [
     "ProgramError",
     "SerializationError",
     "StateAccessError",
+    "StateRestoreError",
     "UserFunctionError",
     "WorkerLostError",
 ]
@@ -61,6 +67,54 @@ class StateAccessError(ProgramError):
 
 class SerializationError(PenstockError):
     """A value or function could not be turned into bytes."""
+
+
+class CheckpointError(PenstockError):
+    """A checkpoint or savepoint cannot be taken, stored, found or used."""
+
+
+class CorruptCheckpointError(CheckpointError):
+    """A file of a checkpoint is missing, truncated or damaged.
+
+    Args:
+        file: The path of the file.
+        problem: What is wrong with it.
+    """
+
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(
+            f"The checkpoint cannot be used: {file} {problem}. Restore from another retained checkpoint or a savepoint."
+        )
+        self.file = file
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CorruptCheckpointError, (self.file, self.problem)
+
+
+class StateRestoreError(CheckpointError):
+    """State cannot be read back.
+
+    Args:
+        problem: What is wrong and what to do.
+        operator: The operator whose state it is.
+        state: The name of the state.
+        key_group: The key group that is being read.
+    """
+
+    def __init__(
+        self, problem: str, operator: str | None = None, state: str | None = None, key_group: int | None = None
+    ) -> None:
+        places = {"operator": operator, "state": state, "key group": key_group}
+        lines = [f"  {name:<10} {place!r}" for name, place in places.items() if place is not None]
+        super().__init__("\n".join([problem, *lines]))
+        self.problem = problem
+        self.operator = operator
+        self.state = state
+        self.key_group = key_group
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StateRestoreError, (self.problem, self.operator, self.state, self.key_group)
 
 
 class ClusterError(PenstockError):

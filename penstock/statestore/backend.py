@@ -6,18 +6,23 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError
+from penstock.statestore.handles import ENTRIES, KeyedStateHandle, SnapshotTarget
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from penstock.statestore.snapshot import KeyedStateReader, Timer
     from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
-__all__ = ["KeyContext", "KeyedStateBackend", "NamespacedState"]
+__all__ = ["KeyContext", "KeyedStateBackend", "NamespacedState", "StateSnapshot"]
 
 
 class KeyContext:
     """Holds the key of the record being processed.
 
-    Operators assign ``key`` before they call a function; state handles and timers read it. Before the first assignment,
-    and after ``forget``, reading it is an error with an explanation; that costs nothing on the way of a record.
+    Operators assign ``key`` before they call a function; state handles and timers read it. Before the first
+    assignment, and after ``forget``, reading it is an error with an explanation; that costs nothing on the way of a
+    record.
     """
 
     __slots__ = ("key",)
@@ -49,6 +54,37 @@ class NamespacedState(ABC):
     @abstractmethod
     def set_namespace(self, namespace: Any) -> None:
         """Look at another namespace from now on."""
+
+
+class StateSnapshot(ABC):
+    """The keyed state of one operator at one moment, on its way to the checkpoint storage.
+
+    Making one is the synchronous part of a checkpoint and happens between two records; ``store`` is the asynchronous
+    part and runs in a thread of its own while the subtask goes on. Exactly one of ``encode``, ``store`` and
+    ``discard`` must be called.
+    """
+
+    def __init__(self, key_groups: range) -> None:
+        self.key_groups = key_groups
+
+    @abstractmethod
+    def encode(self, write: Callable[[bytes], object]) -> int:
+        """Write the state in the form that every backend reads, and return its size."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Give up; nothing happens if the snapshot has been stored already."""
+
+    def store(self, target: SnapshotTarget, name: str) -> KeyedStateHandle:
+        """Store the state and return where it is."""
+        output = target.create(name)
+        try:
+            self.encode(output.write)
+            stored = output.finish()
+        except BaseException:
+            output.discard()
+            raise
+        return KeyedStateHandle(self.key_groups.start, self.key_groups.stop, ENTRIES, (("", stored),))
 
 
 class KeyedStateBackend(ABC):
@@ -88,3 +124,11 @@ class KeyedStateBackend(ABC):
     @abstractmethod
     def keys(self, descriptor_name: str, namespace: Any = None) -> list[Any]:
         """Return the keys that have content in a state."""
+
+    @abstractmethod
+    def snapshot(self, key_groups: range, max_parallelism: int, timers: Iterable[Timer] = ()) -> StateSnapshot:
+        """Freeze the state of now: the synchronous part of a checkpoint."""
+
+    @abstractmethod
+    def restore(self, snapshots: Iterable[KeyedStateReader], key_groups: range, max_parallelism: int) -> list[Timer]:
+        """Take over the given key groups of snapshots; the timers among them are for the caller to register."""

@@ -1,0 +1,98 @@
+"""Where stored state is: what a subtask acknowledges to the coordinator and gets back when the job is restored.
+
+Handles are small, picklable and plain. A location is relative to the directory of its checkpoint, so that a
+savepoint, or a whole directory of checkpoints, can be moved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from penstock.statestore.snapshot import StateInput
+
+__all__ = ["ENTRIES", "ROCKSDB", "KeyedStateHandle", "SnapshotTarget", "StateFiles", "StateOutput", "StoredBytes"]
+
+ENTRIES = "entries"
+"""The form of :mod:`penstock.statestore.snapshot`, which every backend reads."""
+ROCKSDB = "rocksdb"
+"""The files of a RocksDB, which only that backend reads."""
+
+
+@dataclass(frozen=True)
+class StoredBytes:
+    """Bytes that were stored, in a file or, if they are few, right here."""
+
+    location: str | None
+    """The path of the file, relative to the checkpoint's directory; ``None`` if the bytes are here."""
+    size: int
+    checksum: int
+    """CRC-32 of the bytes."""
+    data: bytes | None = None
+    is_shared: bool = False
+    """Whether checkpoints share the file; it goes when the last of them goes."""
+
+
+@dataclass(frozen=True)
+class KeyedStateHandle:
+    """The keyed state of one operator for a range of key groups."""
+
+    start: int
+    """The first key group."""
+    stop: int
+    """The key group behind the last."""
+    form: str
+    """``ENTRIES`` or ``ROCKSDB``."""
+    files: tuple[tuple[str, StoredBytes], ...]
+    """The bytes by the names that the backend gave them."""
+
+    @property
+    def key_groups(self) -> range:
+        """Returns the key groups."""
+        return range(self.start, self.stop)
+
+    @property
+    def size(self) -> int:
+        """Returns the number of bytes, shared ones included."""
+        return sum(stored.size for _, stored in self.files)
+
+    @property
+    def new_size(self) -> int:
+        """Returns the number of bytes that no earlier checkpoint had stored, an upper bound where bytes are shared."""
+        return sum(stored.size for _, stored in self.files if not stored.is_shared)
+
+
+class StateOutput(Protocol):
+    """Takes the bytes of one file of a snapshot."""
+
+    def write(self, data: bytes) -> object:
+        """Adds bytes."""
+
+    def finish(self) -> StoredBytes:
+        """Makes the bytes durable and says where they are."""
+
+    def discard(self) -> None:
+        """Forgets the bytes."""
+
+
+class SnapshotTarget(Protocol):
+    """Where the asynchronous part of a snapshot puts its bytes; used by one thread at a time."""
+
+    def create(self, name: str) -> StateOutput:
+        """Begins a file that belongs to this checkpoint alone; few bytes stay in the handle."""
+
+    def store_file(self, name: str, path: Path, *, is_shared: bool) -> StoredBytes:
+        """Stores a local file, where later checkpoints find it if it is shared."""
+
+
+class StateFiles(Protocol):
+    """Gives access to what handles point to."""
+
+    def open(self, stored: StoredBytes) -> StateInput:
+        """Returns the bytes for reading at any place."""
+
+    def fetch(self, stored: StoredBytes, path: Path) -> None:
+        """Copies the bytes into a local file and checks them."""

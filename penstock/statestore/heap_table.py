@@ -1,0 +1,212 @@
+"""The dictionaries of the heap backend, and how a snapshot of them stands still while records go on changing them.
+
+Freezing a table copies its dictionaries, not what is in them: a copy of a dictionary with a million entries takes a
+few hundredths of a second. From then on, until the snapshot is stored, the handles do not look into the dictionaries
+themselves but through a :class:`Guard`, which gives whoever asks for a mutable value a copy of its own, once per key.
+What is frozen is therefore never changed, the thread that stores it needs no lock, and outside of snapshots a handle
+pays nothing.
+
+Built-in operators ask for a dictionary itself, to be fast, and change what is in it. The values of such a table are
+copied when it is frozen; for numbers, strings and tuples of them that is a glance at their types, for lists of them a
+shallow copy.
+
+The rule that remains for programs: a mutable value is theirs from ``value()`` or ``get()`` until the method returns.
+An object that is kept elsewhere, in an attribute of the function or inside another object, and changed later without
+asking the state for it again may show the change in a snapshot that was taken before it.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import decimal
+import pickle
+import uuid
+import weakref
+from collections.abc import Collection
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.statestore.snapshot import StateInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Entries", "Guard", "HeapTable", "TableUser", "isolated", "isolated_entries"]
+
+_ATOMS = frozenset(
+    {
+        type(None), bool, int, float, complex, str, bytes, decimal.Decimal, datetime.date, datetime.datetime,
+        datetime.time, datetime.timedelta, uuid.UUID,
+    }
+)  # fmt: skip
+_MISSING = object()
+
+
+def isolated(value: Any) -> Any:
+    """Returns the value itself if nothing can change it, a copy that shares nothing changeable otherwise."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is tuple and _ATOMS.issuperset(map(type, value)):
+        return value
+    members = value.values() if kind is dict else value
+    if kind in (list, set, dict) and _ATOMS.issuperset(map(type, members)):
+        return value.copy()
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # what cannot be copied cannot be stored either, which the snapshot will say better
+        return value
+
+
+def isolated_entries(entries: dict[Any, Any]) -> dict[Any, Any]:
+    """Returns a copy of a dictionary with :func:`isolated` values, at the speed of C wherever the values are alike."""
+    values = entries.values()
+    if _are_plain(values):
+        return entries.copy()
+    if set(map(type, values)) == {list} and _are_plain(chain.from_iterable(values)):
+        return {key: value[:] for key, value in entries.items()}
+    try:
+        # Far faster than deepcopy, and what cannot be pickled could not be stored.
+        copies = pickle.loads(pickle.dumps(list(values), 5))
+    except Exception:  # pickle raises whatever a value's own code raises
+        return {key: isolated(value) for key, value in entries.items()}
+    return dict(zip(entries, copies, strict=True))
+
+
+def _are_plain(values: Iterable[Any]) -> bool:
+    """Tells whether all values are unchangeable, or tuples of such."""
+    values = values if isinstance(values, Collection) else list(values)
+    kinds = set(map(type, values))
+    if tuple in kinds and _ATOMS.issuperset(kinds - {tuple}):
+        tuples = values if kinds == {tuple} else [value for value in values if type(value) is tuple]
+        return _ATOMS.issuperset(map(type, chain.from_iterable(tuples)))
+    return _ATOMS.issuperset(kinds)
+
+
+class Guard:
+    """Stands between the handles and a dictionary whose values a snapshot also holds."""
+
+    __slots__ = ("_containers", "_owned", "live")
+
+    def __init__(self, live: dict[Any, Any]) -> None:
+        self.live = live
+        self._owned: set[Any] = set()
+        self._containers: set[Any] = set()
+
+    def get(self, key: Any, otherwise: Any = None) -> Any:
+        """Returns the value of a key, for the caller to change as it likes."""
+        value = self.live.get(key, _MISSING)
+        if value is _MISSING:
+            return otherwise
+        if key not in self._owned:
+            self._owned.add(key)
+            value = self.live[key] = isolated(value)
+        return value
+
+    def setdefault(self, key: Any, container: Any) -> Any:
+        """Returns the list or dict of a key, for the caller to add to or take from, but not to change its members."""
+        found = self.live.get(key)
+        if found is None:
+            self.live[key] = container
+            self._owned.add(key)
+            return container
+        if key not in self._owned and key not in self._containers:
+            self._containers.add(key)
+            found = self.live[key] = found.copy()
+        return found
+
+    def pop(self, key: Any, otherwise: Any = None) -> Any:
+        """Forgets a key."""
+        return self.live.pop(key, otherwise)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.live[key] = value
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.live
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.live)
+
+    def __len__(self) -> int:
+        return len(self.live)
+
+
+Entries = dict[Any, Any] | Guard
+"""What each key has, in one namespace."""
+
+
+class TableUser(Protocol):
+    """A handle that looks into one of the table's dictionaries."""
+
+    _entries: Entries
+
+
+class HeapTable:
+    """The content of one state: per namespace, what each key has."""
+
+    __slots__ = ("_frozen", "_users", "descriptor", "is_exposed", "kind", "name", "namespaces")
+
+    def __init__(self, name: str, kind: str, descriptor: Any = None) -> None:
+        self.name = name
+        self.kind = kind
+        self.descriptor = descriptor
+        """What the program says of the state; ``None`` for restored state that it has not asked for."""
+        self.namespaces: dict[Any, dict[Any, Any]] = {}
+        self.is_exposed = False
+        """Whether an operator works on the dictionaries themselves."""
+        self._frozen: dict[int, Guard] | None = None
+        self._users: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    @property
+    def info(self) -> StateInfo:
+        """Returns what the state is, besides its content."""
+        ttl = None if self.descriptor is None else self.descriptor.ttl_config
+        return StateInfo(self.name, self.kind, None if ttl is None else ttl.ttl_millis)
+
+    def entries(self, namespace: Any) -> dict[Any, Any]:
+        """Returns the dictionary of a namespace itself."""
+        found = self.namespaces.get(namespace)
+        if found is None:
+            found = self.namespaces[namespace] = {}
+        return found
+
+    def view(self, namespace: Any) -> Entries:
+        """Returns what a handle looks into: the dictionary, or its guard while a snapshot is being stored."""
+        found = self.namespaces.get(namespace)
+        if found is None:
+            found = self.namespaces[namespace] = {}
+        return found if self._frozen is None else self._guard(self._frozen, found)
+
+    def add_user(self, user: TableUser) -> None:
+        """Tells the table of a handle."""
+        self._users.add(user)
+
+    def freeze(self) -> dict[Any, dict[Any, Any]]:
+        """Returns copies of the dictionaries whose values nobody changes until ``thaw``."""
+        if self.is_exposed:
+            return {name: isolated_entries(entries) for name, entries in self.namespaces.items() if entries}
+        guards: dict[int, Guard] = {}
+        self._frozen = guards
+        for user in self._users:
+            user._entries = self._guard(guards, _live(user._entries))
+        return {namespace: entries.copy() for namespace, entries in self.namespaces.items() if entries}
+
+    def thaw(self) -> None:
+        """Lets the handles look into the dictionaries again."""
+        self._frozen = None
+        for user in self._users:
+            user._entries = _live(user._entries)
+
+    @staticmethod
+    def _guard(guards: dict[int, Guard], live: dict[Any, Any]) -> Guard:
+        # Guards keep their dictionaries alive, so an id stays unique.
+        found = guards.get(id(live))
+        if found is None:
+            found = guards[id(live)] = Guard(live)
+        return found
+
+
+def _live(entries: Entries) -> dict[Any, Any]:
+    return entries.live if isinstance(entries, Guard) else entries

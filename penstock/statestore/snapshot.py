@@ -1,0 +1,282 @@
+"""Keyed state as bytes: the form of checkpoints and savepoints that no backend owns.
+
+A snapshot holds, per key group, the entries of every state and the timers. Any backend writes it and any backend
+reads it, and a subtask that owns only some of the key groups reads only their bytes. The layout, all numbers
+little-endian::
+
+    head      b"PENSTATE", u16 version
+    section   one per key group that holds something:
+                per state:  u16 number of the state (0xFFFF: the timers), u32 number of batches,
+                            per batch: u32 length, the batch
+    footer    the index, pickled: operator, max parallelism, states (name, kind, time to live, schema version),
+              sections (key group -> offset, length, CRC-32), classes of the values, number of entries
+    tail      u64 offset of the footer, u32 length of the footer, u32 CRC-32 of the footer, b"PENSTATE"
+
+A batch is a pickle of columns, ``(namespaces or None, keys, values)`` for a state and ``(timestamps, keys,
+namespaces, domains)`` for timers, of at most ``BATCH_ENTRIES`` entries. The value of a list state is a list, of a map
+state a dict, of an aggregating state the accumulator. How values are pickled, and read after their classes have
+changed, is the matter of :mod:`penstock.statestore.value_codec`. The number of entries in a batch is also a bound on
+how long the interpreter is held.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import zlib
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from penstock.errors import CheckpointError, CorruptCheckpointError, StateRestoreError
+from penstock.statestore.value_codec import ClassSchema, ClassTable, ValueReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator
+
+__all__ = [
+    "BATCH_ENTRIES",
+    "EVENT_TIME",
+    "PROCESSING_TIME",
+    "BytesInput",
+    "Columns",
+    "KeyedStateReader",
+    "KeyedStateWriter",
+    "StateInfo",
+    "StateInput",
+    "Timer",
+]
+
+BATCH_ENTRIES = 2048
+"""The most entries of one batch."""
+EVENT_TIME = 0
+"""The domain of timers that wait for the watermark."""
+PROCESSING_TIME = 1
+"""The domain of timers that wait for the clock."""
+
+_MAGIC = b"PENSTATE"
+_VERSION = 1
+_HEAD = struct.Struct("<8sH")
+_TAIL = struct.Struct("<QII8s")
+_STATE = struct.Struct("<HI")
+_LENGTH = struct.Struct("<I")
+_TIMERS = 0xFFFF
+
+Columns: TypeAlias = "tuple[list[Any] | None, list[Any], list[Any]]"
+"""Namespaces (``None`` where all are ``None``), keys and values, equally long."""
+
+
+class Timer(NamedTuple):
+    """A timer that waits."""
+
+    timestamp: int
+    key: Any
+    namespace: Any
+    domain: int
+    """``EVENT_TIME`` or ``PROCESSING_TIME``."""
+
+
+class StateInfo(NamedTuple):
+    """What a state is, besides its content."""
+
+    name: str
+    kind: str
+    """``value``, ``list``, ``map``, ``reducing`` or ``aggregating``."""
+    ttl_millis: int | None = None
+    """How long content lives; ``None`` is for ever."""
+    schema_version: int = 1
+
+
+class StateInput(Protocol):
+    """Bytes of a stored snapshot that can be read at any place."""
+
+    @property
+    def name(self) -> str:
+        """The file, for messages."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Returns ``length`` bytes from ``offset`` on, fewer at the end."""
+
+
+@dataclass(frozen=True)
+class BytesInput:
+    """A snapshot in memory."""
+
+    data: bytes
+    name: str = "the state in memory"
+
+    @property
+    def size(self) -> int:
+        """Returns the number of bytes."""
+        return len(self.data)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Returns bytes from a place on."""
+        return self.data[offset : offset + length]
+
+
+class KeyedStateWriter:
+    """Writes a snapshot, one key group after the other, in any order."""
+
+    def __init__(self, write: Callable[[bytes], object], *, operator: str, max_parallelism: int) -> None:
+        self._write = write
+        self._operator = operator
+        self._max_parallelism = max_parallelism
+        self._states: dict[StateInfo, int] = {}
+        self._sections: dict[int, tuple[int, int, int]] = {}
+        self._classes = ClassTable()
+        self._entries = 0
+        self._size = 0
+        self._put(_HEAD.pack(_MAGIC, _VERSION))
+
+    def write_group(
+        self, key_group: int, states: Iterable[tuple[StateInfo, Iterable[Columns]]], timers: Iterable[Timer] = ()
+    ) -> None:
+        """Writes what a key group holds; a group without content leaves no trace."""
+        parts: list[bytes] = []
+        for info, batches in states:
+            pickled = [self._pickle(columns, info, key_group) for columns in batches]
+            self._add(parts, self._states.setdefault(info, len(self._states)), pickled)
+        self._add(parts, _TIMERS, [self._classes.dumps(list(zip(*batch))) for batch in _batches(timers)])  # noqa: B905
+        if parts:
+            section = b"".join(parts)
+            self._sections[key_group] = (self._size, len(section), zlib.crc32(section))
+            self._put(section)
+
+    def finish(self) -> int:
+        """Writes the index and returns the number of bytes in all."""
+        index = {
+            "operator": self._operator,
+            "max_parallelism": self._max_parallelism,
+            "states": [tuple(info) for info in self._states],
+            "sections": self._sections,
+            "classes": [vars(schema) for schema in self._classes.schemas()],
+            "entries": self._entries,
+        }
+        footer = pickle.dumps(index, 5)
+        offset = self._size
+        self._put(footer)
+        self._put(_TAIL.pack(offset, len(footer), zlib.crc32(footer), _MAGIC))
+        return self._size
+
+    def _pickle(self, columns: Columns, info: StateInfo, key_group: int) -> bytes:
+        self._entries += len(columns[1])
+        try:
+            return self._classes.dumps(columns)
+        except Exception as error:
+            for key, value in zip(columns[1], columns[2], strict=True):
+                try:
+                    self._classes.dumps((key, value))
+                except Exception as cause:
+                    message = (
+                        f"The state {info.name!r} of operator {self._operator!r} cannot be stored: the value of key"
+                        f" {key!r:.100} is a {type(value).__name__} that cannot be pickled ({cause})."
+                        " Keep plain data in state."
+                    )
+                    raise CheckpointError(message) from cause
+            message = f"Key group {key_group} of the state {info.name!r} cannot be stored: {error!r}."
+            raise CheckpointError(message) from error
+
+    def _add(self, parts: list[bytes], number: int, batches: list[bytes]) -> None:
+        if batches:
+            parts.append(_STATE.pack(number, len(batches)))
+            for batch in batches:
+                parts.append(_LENGTH.pack(len(batch)))
+                parts.append(batch)
+
+    def _put(self, data: bytes) -> None:
+        self._write(data)
+        self._size += len(data)
+
+
+class KeyedStateReader:
+    """Reads a snapshot, only the key groups that are asked for.
+
+    Raises:
+        CorruptCheckpointError: The bytes are not a whole snapshot, or one that a newer Penstock wrote.
+    """
+
+    def __init__(self, source: StateInput, *, operator: str | None = None) -> None:
+        self._source = source
+        index = self._read_index()
+        self.operator: str = operator or index["operator"]
+        self.max_parallelism: int = index["max_parallelism"]
+        self.states = [StateInfo(*fields) for fields in index["states"]]
+        self.entries: int = index["entries"]
+        self._sections: dict[int, tuple[int, int, int]] = index["sections"]
+        self._values = ValueReader([ClassSchema(**fields) for fields in index["classes"]])
+
+    @property
+    def key_groups(self) -> list[int]:
+        """Returns the key groups that hold something, in order."""
+        return sorted(self._sections)
+
+    def read(self, key_groups: Container[int]) -> Iterator[tuple[int, StateInfo, Columns]]:
+        """Returns the batches of the given key groups: key group, state, columns."""
+        for key_group in self.key_groups:
+            if key_group in key_groups:
+                for number, batch in self._batches(key_group):
+                    if number != _TIMERS:
+                        info = self.states[number]
+                        yield key_group, info, self._load(batch, info.name, key_group)
+
+    def read_timers(self, key_groups: Container[int]) -> Iterator[Timer]:
+        """Returns the timers of the given key groups."""
+        for key_group in self.key_groups:
+            if key_group in key_groups:
+                for number, batch in self._batches(key_group):
+                    if number == _TIMERS:
+                        yield from map(Timer, *self._load(batch, "the timers", key_group))
+
+    def _load(self, batch: memoryview, state: str, key_group: int) -> Any:
+        try:
+            return self._values.loads(batch)
+        except Exception as error:
+            message = f"The state in {self._source.name} cannot be read by this program: {error}."
+            raise StateRestoreError(message, self.operator, state, key_group) from error
+
+    def _batches(self, key_group: int) -> Iterator[tuple[int, memoryview]]:
+        offset, length, checksum = self._sections[key_group]
+        section = self._source.read_at(offset, length)
+        if len(section) != length or zlib.crc32(section) != checksum:
+            problem = f"is damaged in key group {key_group} of operator {self.operator!r} (the checksum does not match)"
+            raise CorruptCheckpointError(self._source.name, problem)
+        view = memoryview(section)
+        position = 0
+        while position < length:
+            number, count = _STATE.unpack_from(view, position)
+            position += _STATE.size
+            for _ in range(count):
+                (size,) = _LENGTH.unpack_from(view, position)
+                position += _LENGTH.size
+                yield number, view[position : position + size]
+                position += size
+
+    def _read_index(self) -> dict[str, Any]:
+        source = self._source
+        head = source.read_at(0, _HEAD.size)
+        tail = source.read_at(max(0, source.size - _TAIL.size), _TAIL.size)
+        if len(head) < _HEAD.size or len(tail) < _TAIL.size or tail[-len(_MAGIC) :] != _MAGIC:
+            raise CorruptCheckpointError(source.name, f"is truncated at {source.size} bytes or holds no state")
+        magic, version = _HEAD.unpack(head)
+        if magic != _MAGIC:
+            raise CorruptCheckpointError(source.name, "holds no state")
+        if version > _VERSION:
+            problem = f"has version {version} of the state format, and this Penstock reads up to version {_VERSION}"
+            raise CorruptCheckpointError(source.name, problem)
+        offset, length, checksum, _ = _TAIL.unpack(tail)
+        footer = source.read_at(offset, length)
+        if len(footer) != length or zlib.crc32(footer) != checksum:
+            raise CorruptCheckpointError(source.name, "is damaged in its index (the checksum does not match)")
+        index: dict[str, Any] = pickle.loads(footer)
+        return index
+
+
+def _batches(timers: Iterable[Timer]) -> Iterator[list[Timer]]:
+    rest = iter(timers)
+    while batch := list(islice(rest, BATCH_ENTRIES)):
+        yield batch
