@@ -1,8 +1,8 @@
 """The only module that touches Spark's private side: py4j, JVM plans, names that are not part of PySpark's API.
 
 Everything here serves one purpose: to run an ordinary DataFrame as **one job whose stages run at the same time**,
-connected by Spark's pipelined ("streaming") shuffle, which Spark itself uses for its real-time mode. Each name is listed
-with the Spark file it comes from.
+connected by Spark's pipelined ("streaming") shuffle, which Spark itself uses for its real-time mode. Each name is
+listed with the Spark file it comes from.
 
 - ``DataFrame._jdf.queryExecution().executedPlan()`` (sql/core/.../QueryExecution.scala): the physical plan.
 - ``SparkPlan.withNewChildren`` (sql/catalyst/.../TreeNode.scala): rebuilds a plan bottom-up.

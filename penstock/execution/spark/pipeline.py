@@ -10,6 +10,7 @@ import cloudpickle
 from penstock.execution.spark.exchange import SCHEMA_TEXT
 from penstock.execution.spark.internals import pipelined_plan
 from penstock.execution.spark.worker import StageMain
+from penstock.pyflink_alias import is_alias_installed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +28,7 @@ def build_pipeline(session: SparkSession, job: Job, *, address: tuple[str, int],
     for stage in job.plan.stages:
         if stage.index > 0:
             frame = frame.repartitionById(stage.parallelism, "p")
-        main = StageMain(payload, stage.index, address, key, attempt, tuple(sys.path))
+        main = StageMain(payload, stage.index, address, key, attempt, tuple(sys.path), is_alias_installed())
         frame = frame.mapInArrow(_entry(main), SCHEMA_TEXT)
     return pipelined_plan(frame)
 

@@ -25,6 +25,7 @@ from penstock.execution.spark.messages import (
     Metrics,
     Running,
 )
+from penstock.pyflink_alias import install_alias
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.failure import explain_failure
@@ -60,6 +61,8 @@ class StageMain:
     attempt: int
     search_path: tuple[str, ...]
     """The driver's module search path: on the driver's own machine its entries hold the user's modules."""
+    has_alias: bool = False
+    """Whether the program knows Penstock as ``pyflink``."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task; rows in, rows out."""
@@ -118,6 +121,8 @@ class StageMain:
             raise
 
     def _load(self) -> Job:
+        if self.has_alias:
+            install_alias()
         for entry in self.search_path:
             if entry not in sys.path and Path(entry).exists():
                 sys.path.append(entry)

