@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.graph import steps
 from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
-from penstock.runtime.operator import Operator
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
 from penstock.runtime.session_operator import SessionOperator, has_plain_sessions
@@ -18,6 +16,11 @@ from penstock.runtime.stateful import StatefulOperator
 from penstock.runtime.stateless import FilterOperator, FlatMapOperator, MapOperator
 from penstock.runtime.timestamps import TimestampOperator
 from penstock.runtime.window_operator import WindowOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.runtime.operator import Operator
 
 __all__ = ["build_operator"]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.graph.plan import Plan
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+
+if TYPE_CHECKING:
+    from penstock.graph.plan import Plan
 
 __all__ = ["why_no_output"]
 
@@ -50,7 +52,12 @@ def _source_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _receiver_lines(
-    plan: Plan, subtasks: dict[tuple[int, int], dict[str, Any]], vertex: int, index: int, report: dict[str, Any], now: int
+    plan: Plan,
+    subtasks: dict[tuple[int, int], dict[str, Any]],
+    vertex: int,
+    index: int,
+    report: dict[str, Any],
+    now: int,
 ) -> list[str]:
     if report["records_in"] == 0:
         return [f"{report['name']}: no record has arrived (a filter before it, or no key of this subtask?)."]

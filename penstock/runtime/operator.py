@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from penstock.runtime.context import OperatorContext
     from penstock.runtime.elements import Timestamps, Values
     from penstock.runtime.output import Output
+    from penstock.runtime.timers import InternalTimers
+    from penstock.statestore.snapshot import Timer
 
 __all__ = ["Operator"]
 
@@ -55,12 +57,32 @@ class Operator:
     def end_input(self) -> None:
         """Emit what is still held back: no more records come."""
 
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """Emit or write out what must be in front of the barrier; called before the chain is snapshot."""
+
     def snapshot(self, checkpoint_id: int) -> Any:
         """Return the operator's own state beside its keyed state, ``None`` if it has none."""
         return None
 
     def restore(self, snapshot: Any) -> None:
         """Take back what ``snapshot`` returned."""
+
+    def snapshot_timers(self) -> list[Timer]:
+        """Return the timers that wait; they are stored with the keyed state, by key group."""
+        timers: InternalTimers | None = getattr(self, "timers", None)
+        return [] if timers is None else timers.snapshot()
+
+    def restore_timers(self, timers: list[Timer]) -> None:
+        """Take back timers, once the operator is open."""
+        own: InternalTimers | None = getattr(self, "timers", None)
+        if own is not None:
+            own.restore(timers)
+
+    def notify_complete(self, checkpoint_id: int) -> None:
+        """Take note that a checkpoint is complete: what it holds will never be asked for again."""
+
+    def notify_aborted(self, checkpoint_id: int) -> None:
+        """Take note that a checkpoint was given up."""
 
     def close(self) -> None:
         """Release what ``open`` took; called once, also after a failure."""

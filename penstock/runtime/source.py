@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +14,8 @@ from penstock.runtime.valve import WatermarkValve
 from penstock.runtime.watermark_assigner import WatermarkAssigner
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
 __all__ = ["READ_LIMIT", "Poll", "SourceOperator", "SplitSourceOperator"]

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from penstock.runtime.processing_time import ProcessingTimeService, ScheduledCall
     from penstock.statestore.backend import KeyContext
 
@@ -126,6 +129,18 @@ class InternalTimers:
         """Move event time forward and fire what is due."""
         self.current_watermark = timestamp
         self.event_timers.fire_up_to(timestamp, self._on_event_time)
+
+    def snapshot(self) -> list[Timer]:
+        """Return all timers of both domains."""
+        waiting = [Timer(*timer, EVENT_TIME) for timer in self.event_timers.snapshot()]
+        return waiting + [Timer(*timer, PROCESSING_TIME) for timer in self.processing_timers.snapshot()]
+
+    def restore(self, timers: Iterable[Timer]) -> None:
+        """Take back timers; those of processing time whose moment has passed fire at once."""
+        for timestamp, key, namespace, domain in timers:
+            queue = self.event_timers if domain == EVENT_TIME else self.processing_timers
+            queue.add(timestamp, key, namespace)
+        self._schedule_wake_up()
 
     def _schedule_wake_up(self) -> None:
         first = self.processing_timers.first()

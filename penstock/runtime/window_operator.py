@@ -27,6 +27,7 @@ from penstock.runtime.window_contents import (
     accumulation_of,
 )
 from penstock.runtime.window_functions import WindowContext, evaluation_of, frees_state
+from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.triggers import Trigger, TriggerResult
 from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner
@@ -193,6 +194,18 @@ class WindowOperator(Operator):
     def end_input(self) -> None:
         """Emit what has fired."""
         self._flush()
+
+    def snapshot_timers(self) -> list[Timer]:
+        """Return the timers of both domains."""
+        waiting = [Timer(time, key, window, EVENT_TIME) for time, key, window in self.event_timers()]
+        return waiting + [
+            Timer(time, key, window, PROCESSING_TIME) for time, key, window in self.timers.processing_timers.snapshot()
+        ]
+
+    def restore_timers(self, timers: list[Timer]) -> None:
+        """Take back the timers of both domains."""
+        self.restore_event_timers([timer[:3] for timer in timers if timer.domain == EVENT_TIME])
+        self.timers.restore(timer for timer in timers if timer.domain == PROCESSING_TIME)
 
     def event_timers(self) -> list[WindowTimer]:
         """Return the event-time timers, the next first: what a snapshot has to hold beside the keyed state."""
