@@ -92,7 +92,7 @@ class OperatorHarness:
     @classmethod
     def for_step(cls, step: steps.Step, *, name: str = "step", clock: ManualClock | None = None) -> Self:
         """Make a harness for a step of a job, with the operator that would run it."""
-        return cls(build_operator(step), is_keyed=step.key is not None, name=name, clock=clock)
+        return cls(build_operator(step), is_keyed=step.has_keyed_state, name=name, clock=clock)
 
     @classmethod
     def for_function(cls, function: Any, *, key: _Key | None = None, clock: ManualClock | None = None) -> Self:

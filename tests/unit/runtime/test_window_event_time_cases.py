@@ -1,4 +1,4 @@
-"""Tumbling, sliding and session windows in event time: W-21 to W-38, W-40 to W-42, W-44 to W-46, W-113 to W-115, W-123."""
+"""Windows in event time: W-21 to W-38, W-40 to W-42, W-44 to W-46, W-113 to W-115, W-123."""
 
 from __future__ import annotations
 
