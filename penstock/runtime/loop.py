@@ -93,7 +93,7 @@ def run_task(task: Task, inbox: Inbox) -> Iterator[Blocks]:
             last_flush = now
         if task.outbox:
             yield task.take_outbox()
-        if not has_worked and not inbox.has_blocks():
+        if not has_worked and not inbox.has_blocks() and not (task.is_finished and inbox.is_ended):
             yield []
             block = inbox.take(_wait_millis(task, now))
             if block is not None:
