@@ -6,20 +6,21 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-
 from penstock.errors import JobFailedError, PenstockError, WorkerLostError
 from penstock.execution.spark.control_server import ControlServer
-from penstock.execution.spark.internals import run_plan
+from penstock.execution.spark.internals import SPARK_ERRORS, cancel_jobs, run_plan
 from penstock.execution.spark.messages import (
     AlignmentLimit,
     AlignmentReport,
+    Cancel,
+    Collected,
     Failed,
     Finished,
     Metrics,
+    Printed,
     Register,
     Running,
+    Stopped,
     TaskKey,
 )
 from penstock.execution.spark.pipeline import build_pipeline
@@ -38,9 +39,11 @@ __all__ = ["Attempt"]
 _log = logging.getLogger("penstock.job")
 
 _REPORT_SECONDS = 1.5
-"""How long to wait for the task's own report after Spark has said that the job failed."""
-_POLITE_SECONDS = 3.0
-"""How long tasks may take to close their functions after they were told to stop."""
+"""How long to wait for a task's own report after Spark has said that the job failed."""
+_CANCEL_SECONDS = 3.0
+"""How long tasks may take to close their functions after somebody cancelled the job."""
+_FAILURE_SECONDS = 0.8
+"""How long tasks may take to close their functions after one of them failed: the program waits for the failure."""
 
 
 class Attempt:
@@ -56,6 +59,7 @@ class Attempt:
         on_running: Callable[[], None],
     ) -> None:
         self.metrics: dict[TaskKey, dict[str, Any]] = {}
+        self.processes: dict[TaskKey, Register] = {}
         self._job = job
         self._context = session.sparkContext
         self._session = session
@@ -65,50 +69,71 @@ class Attempt:
         self._on_running = on_running
         self._alignment = AlignmentGroups()
         self._changed = threading.Condition()
-        self._processes: dict[TaskKey, Register] = {}
         self._running: set[TaskKey] = set()
+        self._active: set[TaskKey] = set()
         self._finished: set[TaskKey] = set()
         self._failure: Failed | None = None
         self._lost: Register | None = None
         self._is_stopping = False
+        self._is_winding_down = False
         self._is_over = False
+        host, advertised = self._addresses()
+        self._server = ControlServer(host, self._on_message, self._on_closed, advertised=advertised)
 
     def run(self) -> PenstockError | None:
         """Run to the end and return the reason of a failure, ``None`` after success."""
-        is_local = str(self._context.master).startswith("local")
-        host = "127.0.0.1" if is_local else self._context.getConf().get("spark.driver.host", "127.0.0.1")
-        server = self._server = ControlServer(str(host), self._on_message, self._on_closed)
+        is_success = False
         try:
             plan = build_pipeline(
-                self._session, self._job, address=server.address, key=server.key, attempt=self._number
+                self._session, self._job, address=self._server.address, key=self._server.key, attempt=self._number
             )
             self._context.setJobGroup(self._group, f"Penstock: {self._job.name}", interruptOnCancel=True)
             for key, value in JOB_PROPERTIES.items():
                 self._context.setLocalProperty(key, value)
             run_plan(plan)
-        except (Py4JError, PySparkException) as error:
+            is_success = True
+        except SPARK_ERRORS as error:
             return self._reason(error)
         finally:
-            self._is_over = True
-            server.drain(_POLITE_SECONDS)
-            server.close()
-        return None
+            with self._changed:
+                self._is_over = True
+                self._changed.notify_all()
+            self._server.let_go()
+            # After success everything printed and collected is still delivered, however slowly the program takes it.
+            self._server.drain(None if is_success else _CANCEL_SECONDS if self._is_stopping else _FAILURE_SECONDS)
+            self._server.close()
+        # What came last may have gone wrong on its way out, when Spark's part was already over.
+        return None if self._failure is None else self._failure.error
 
     def stop(self) -> None:
         """End the attempt: tasks first get the chance to close their functions, then Spark cancels the job."""
         with self._changed:
             self._is_stopping = True
-        self._server.cancel_all()
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_over or not self._server.connected(), _POLITE_SECONDS)
-        self._context.cancelJobGroup(self._group)
+        self._wind_down(_CANCEL_SECONDS)
+
+    def _addresses(self) -> tuple[str, str]:
+        """Return the address to listen at and the one under which executors reach it."""
+        if str(self._context.master).startswith("local"):
+            return "127.0.0.1", "127.0.0.1"
+        conf = self._context.getConf()
+        advertised = str(conf.get("spark.driver.host", "127.0.0.1"))
+        return str(conf.get("spark.driver.bindAddress", advertised)), advertised
 
     def _on_message(self, sender: Register, message: Any) -> None:
+        if isinstance(message, (Printed, Collected)):
+            # Not under the lock: this waits for the program, and what tasks say about themselves must get through.
+            self._deliver(message)
+            return
+        if sender.purpose != "control":
+            return
         task = sender.task
         with self._changed:
             match message:
-                case Register(purpose="control"):
-                    self._processes[task] = message
+                case Register():
+                    self.processes[task] = message
+                    self._active.add(task)
+                    if self._is_winding_down:
+                        self._server.send(task, Cancel())
                 case Running():
                     self._running.add(task)
                     if len(self._running) == self._job.plan.spark_slots:
@@ -118,32 +143,56 @@ class Attempt:
                 case Finished(metrics=values):
                     self.metrics[task] = values
                     self._finished.add(task)
+                    self._active.discard(task)
+                case Stopped():
+                    self._active.discard(task)
                 case Failed():
-                    self._failure = self._failure or message
-                    self._cancel_soon()
+                    self._fail(message)
                 case AlignmentReport(group=group):
                     limit = self._alignment.report(group, message.member, message.watermark, message.drift)
                     self._server.send(task, AlignmentLimit(group, limit))
-                case Register():
-                    pass
-                case _:
-                    self._on_data(message)
-                    return
             self._changed.notify_all()
+
+    def _deliver(self, message: Any) -> None:
+        try:
+            self._on_data(message)
+        except Exception as error:
+            reason = JobFailedError(f"The job {self._job.name!r} cannot deliver its output to the program: {error!r}")
+            with self._changed:
+                self._fail(Failed(reason, ""))
 
     def _on_closed(self, sender: Register) -> None:
         with self._changed:
-            if sender.purpose == "control" and sender.task not in self._finished:
+            if sender.purpose == "control" and sender.task in self._active:
+                self._active.discard(sender.task)
                 self._lost = self._lost or sender
+                if not self._is_over:
+                    self._wind_down_soon()
             self._changed.notify_all()
 
-    def _cancel_soon(self) -> None:
-        """Have Spark end the other tasks now: a pipeline without one of its tasks goes nowhere."""
-        threading.Thread(target=self._context.cancelJobGroup, args=(self._group,), daemon=True).start()
+    def _fail(self, failure: Failed) -> None:
+        self._failure = self._failure or failure
+        self._wind_down_soon()
+
+    def _wind_down_soon(self) -> None:
+        """Have the other tasks end now: a pipeline without one of its tasks goes nowhere."""
+        if not self._is_winding_down:
+            threading.Thread(target=self._wind_down, args=(_FAILURE_SECONDS,), daemon=True).start()
+
+    def _wind_down(self, seconds: float) -> None:
+        with self._changed:
+            self._is_winding_down = True
+        self._server.cancel_all()
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or not self._active, seconds)
+            if self._is_over:
+                return
+        cancel_jobs(self._session, self._group)
 
     def _reason(self, error: Exception) -> PenstockError:
         with self._changed:
-            self._changed.wait_for(lambda: self._failure is not None, 0 if self._is_stopping else _REPORT_SECONDS)
+            if not self._is_stopping:
+                self._changed.wait_for(lambda: self._failure is not None or self._lost is not None, _REPORT_SECONDS)
             if self._failure is not None:
                 _log.debug("engine traceback of the failed task:\n%s", self._failure.engine_traceback)
                 return self._failure.error

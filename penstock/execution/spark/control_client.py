@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
 from multiprocessing.connection import Client, Connection
 from typing import TYPE_CHECKING, Any
 
-from penstock.execution.spark.messages import Collected, Printed, Register, TaskKey
+from penstock.execution.spark.control_connection import hang_up
+from penstock.execution.spark.messages import Cancel, Collected, Printed, Register, TaskKey
+from penstock.runtime.codec import encode
+from penstock.runtime.elements import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["ControlClient"]
 
+_LAST_SECONDS = 2.0
+"""How long a task may go on after the driver has let go of it, or has died."""
+
 
 class ControlClient:
-    """Tells the driver what happens and takes its commands; ``on_message`` is called from a thread of its own."""
+    """Tells the driver what happens and takes its commands; ``on_message`` is called from a thread of its own.
+
+    The end of the connection is a command too: the driver does not wait for this task any longer. A task that sits in a
+    function of the program and does not hear it is ended with its process, so that nothing is left running.
+    """
 
     def __init__(
         self, address: tuple[str, int], key: bytes, task: TaskKey, attempt: int, on_message: Callable[[Any], None]
@@ -28,8 +39,10 @@ class ControlClient:
         self._attempt = attempt
         self._on_message = on_message
         self._lock = threading.Lock()
-        self._control = self._connect("control")
+        self._is_released = threading.Event()
+        self._is_closed = threading.Event()
         self._data: Connection | None = None
+        self._control = self._connect("control")
         self._reader = threading.Thread(target=self._read, name="penstock control", daemon=True)
         self._reader.start()
 
@@ -39,8 +52,8 @@ class ControlClient:
         return connection
 
     def send(self, message: Any) -> None:
-        """Send a control message."""
-        with self._lock:
+        """Send a control message; a driver that is gone needs none."""
+        with self._lock, contextlib.suppress(OSError):
             self._control.send(message)
 
     def print_lines(self, lines: list[str]) -> None:
@@ -49,23 +62,32 @@ class ControlClient:
 
     def collect(self, collection: str, values: list[Any]) -> None:
         """Send records to the program; waits while the program does not take them."""
-        self._send_data(Collected(collection, values))
+        self._send_data(Collected(collection, encode([(RECORDS, values, None)])))
 
     def _send_data(self, message: Any) -> None:
         if self._data is None:
             self._data = self._connect("data")
         self._data.send(message)
 
+    def wait_for_release(self, seconds: float) -> None:
+        """Wait until the driver has let go of this task."""
+        self._is_released.wait(seconds)
+
     def close(self) -> None:
         """Close both connections; the driver reads what is under way first."""
+        self._is_closed.set()
         if self._data is not None:
             self._data.close()
-        with self._lock:
-            self._control.close()
+        hang_up(self._control)
+        self._reader.join()
+        self._control.close()
 
     def _read(self) -> None:
-        try:
+        with contextlib.suppress(EOFError, OSError):
             while True:
                 self._on_message(self._control.recv())
-        except (EOFError, OSError, TypeError):
-            return  # the connection is closed; TypeError: closed while it was being read
+        self._is_released.set()
+        if not self._is_closed.is_set():
+            self._on_message(Cancel())
+            if not self._is_closed.wait(_LAST_SECONDS):
+                os._exit(1)

@@ -1,28 +1,31 @@
 """The driver's end of the control channel.
 
 One TCP connection per task for control, a second one for printed and collected records where a task has some.
-Connections prove that they
-know the job's random key, which travels inside the pickled job only.
+Connections prove that they know the job's random key, which travels inside the pickled job only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
+import socket
 import threading
 from collections.abc import Callable
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
+from penstock.execution.spark.control_connection import hang_up, let_go
 from penstock.execution.spark.messages import Cancel, Register, TaskKey
+from penstock.runtime.clock import monotonic_seconds
 
 __all__ = ["ControlServer"]
 
 _log = logging.getLogger("penstock.control")
 
-OnMessage = Callable[[Register, Any], None]
-OnClosed = Callable[[Register], None]
+_OnMessage = Callable[[Register, Any], None]
+_OnClosed = Callable[[Register], None]
 
 
 class ControlServer:
@@ -31,13 +34,18 @@ class ControlServer:
     ``on_message`` and ``on_closed`` are called from one thread per connection.
     """
 
-    def __init__(self, host: str, on_message: OnMessage, on_closed: OnClosed) -> None:
+    def __init__(
+        self, host: str, on_message: _OnMessage, on_closed: _OnClosed, *, advertised: str | None = None
+    ) -> None:
         self.key = secrets.token_bytes(32)
-        self._listener = Listener((host, 0), backlog=256, authkey=self.key)
+        # Without the key here: the proof takes several messages, and one slow peer must not hold up the others.
+        self._listener = Listener((host, 0), backlog=256)
+        self._advertised = advertised or host
         self._on_message = on_message
         self._on_closed = on_closed
         self._lock = threading.Lock()
-        self._connections: dict[TaskKey, Connection] = {}
+        self._tasks: dict[TaskKey, Connection] = {}
+        self._connections: set[Connection] = set()
         self._readers: list[threading.Thread] = []
         self._is_closed = False
         self._acceptor = threading.Thread(target=self._accept, name="penstock control", daemon=True)
@@ -46,13 +54,12 @@ class ControlServer:
     @property
     def address(self) -> tuple[str, int]:
         """Return where tasks connect to."""
-        host, port = self._listener.address
-        return str(host), int(port)
+        return self._advertised, int(self._listener.address[1])
 
     def send(self, task: TaskKey, message: Any) -> bool:
         """Send a message to a task; tell whether it could be sent."""
         with self._lock:
-            connection = self._connections.get(task)
+            connection = self._tasks.get(task)
             if connection is None:
                 return False
             try:
@@ -63,64 +70,80 @@ class ControlServer:
 
     def cancel_all(self) -> None:
         """Tell every connected task to stop."""
-        with self._lock:
-            tasks = list(self._connections)
-        for task in tasks:
+        for task in self.connected():
             self.send(task, Cancel())
 
     def connected(self) -> list[TaskKey]:
         """Return the tasks that are connected."""
         with self._lock:
-            return list(self._connections)
+            return list(self._tasks)
 
-    def drain(self, seconds: float) -> bool:
-        """Wait until every connection has been read to its end; tell whether that happened in time."""
+    def let_go(self) -> None:
+        """Tell every task that nobody waits for it any longer."""
+        with self._lock:
+            for connection in self._tasks.values():
+                let_go(connection)
+
+    def drain(self, seconds: float | None) -> None:
+        """Wait until every connection has been read to its end, at most for some seconds."""
+        deadline = None if seconds is None else monotonic_seconds() + seconds
         for reader in list(self._readers):
-            reader.join(seconds)
-            if reader.is_alive():
-                return False
-        return True
+            reader.join(None if deadline is None else max(0.0, deadline - monotonic_seconds()))
 
     def close(self) -> None:
-        """Stop accepting and close all connections."""
+        """Stop accepting and end all connections."""
         self._is_closed = True
+        with contextlib.suppress(OSError), socket.create_connection(self._listener.address, timeout=1):
+            pass  # wakes the accepting thread, which a closed listener would not
+        self._acceptor.join()
         self._listener.close()
         with self._lock:
-            for connection in self._connections.values():
-                connection.close()
-            self._connections.clear()
+            for connection in self._connections:
+                hang_up(connection)
 
     def _accept(self) -> None:
-        while not self._is_closed:
+        while True:
             try:
                 connection = self._listener.accept()
-            except AuthenticationError:
-                _log.warning("refused a connection that does not know the job's key")
-                continue
-            except (OSError, EOFError):
-                continue  # a peer that went away, or our own close
-            reader = threading.Thread(
-                target=self._read, args=(connection,), name="penstock control reader", daemon=True
-            )
-            self._readers.append(reader)
-            reader.start()
+            except OSError:
+                connection = None  # a peer that went away before it was let in
+            if self._is_closed:
+                if connection is not None:
+                    connection.close()
+                return
+            if connection is not None:
+                reader = threading.Thread(
+                    target=self._serve, args=(connection,), name="penstock control reader", daemon=True
+                )
+                self._readers.append(reader)
+                reader.start()
 
-    def _read(self, connection: Connection) -> None:
-        registration: Register | None = None
+    def _serve(self, connection: Connection) -> None:
+        with self._lock:
+            self._connections.add(connection)
         try:
-            registration = connection.recv()
-            if registration.purpose == "control":
-                with self._lock:
-                    self._connections[registration.task] = connection
-            self._on_message(registration, registration)
-            while True:
-                self._on_message(registration, connection.recv())
+            deliver_challenge(connection, self.key)
+            answer_challenge(connection, self.key)
+            self._listen(connection, connection.recv())
+        except AuthenticationError:
+            _log.warning("refused a connection that does not know the job's key")
         except (EOFError, OSError):
-            pass
+            pass  # the peer went away
         finally:
-            if registration is not None:
-                with self._lock:
-                    if self._connections.get(registration.task) is connection:
-                        del self._connections[registration.task]
-                self._on_closed(registration)
+            with self._lock:
+                self._connections.discard(connection)
             connection.close()
+
+    def _listen(self, connection: Connection, sender: Register) -> None:
+        if sender.purpose == "control":
+            with self._lock:
+                self._tasks[sender.task] = connection
+        try:
+            self._on_message(sender, sender)
+            while True:
+                self._on_message(sender, connection.recv())
+        finally:
+            with self._lock:
+                if self._tasks.get(sender.task) is connection:
+                    del self._tasks[sender.task]
+            self._on_closed(sender)

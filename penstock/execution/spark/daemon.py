@@ -1,8 +1,7 @@
 """The process that Spark forks Python workers from, with everything a task needs already imported.
 
 Without it every worker imports Arrow, PySpark's worker and Penstock again: about a second of processor time per task,
-and memory that
-forked processes would share. Spark starts this module instead of ``pyspark.daemon`` where the setting
+and memory that forked processes would share. Spark starts this module instead of ``pyspark.daemon`` where the setting
 ``spark.python.daemon.module`` says so.
 """
 

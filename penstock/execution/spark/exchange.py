@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from penstock.runtime.loop import Blocks, Inbox
 
-__all__ = ["SCHEMA", "SCHEMA_TEXT", "InboxReader", "to_batches"]
+__all__ = ["SCHEMA", "SCHEMA_TEXT", "InboxReader", "InputLostError", "to_batches"]
 
 SCHEMA_TEXT = "p int, b binary"
 SCHEMA = pa.schema([("p", pa.int32()), ("b", pa.binary())])
@@ -38,30 +38,41 @@ def _batch(targets: list[int], blocks: list[bytes]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(targets, pa.int32()), pa.array(blocks, pa.binary())], schema=SCHEMA)
 
 
+class InputLostError(Exception):
+    """The rows of a task ended before the elements that end its input: Spark has ended the task."""
+
+
 class InboxReader:
     """Reads Spark's rows in a thread and puts blocks into a task's inbox, so that the task can wait for time too."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], inbox: Inbox) -> None:
         self._batches = batches
         self._inbox = inbox
+        self._is_discarding = False
         self._thread = threading.Thread(target=self._read, name="penstock input", daemon=True)
 
     def start(self) -> None:
         """Start reading."""
         self._thread.start()
 
+    def discard(self) -> None:
+        """Throw away what comes from now on: tasks that wait for room here get to hear that they are to stop."""
+        self._is_discarding = True
+        while self._inbox.has_blocks():
+            self._inbox.take(0)
+
     def _read(self) -> None:
         try:
             for batch in self._batches:
                 for block in batch.column(1):
                     content: Any = block.as_py()
-                    if content:
+                    if content and not self._is_discarding:
                         self._inbox.put(content)
         except BaseException as error:
-            failure = error
+            cause = error
 
             def fail() -> None:
-                raise failure
+                raise InputLostError from cause
 
             self._inbox.command(fail)
         else:

@@ -6,33 +6,72 @@ listed with the Spark file it comes from.
 
 - ``DataFrame._jdf.queryExecution().executedPlan()`` (sql/core/.../QueryExecution.scala): the physical plan.
 - ``SparkPlan.withNewChildren`` (sql/catalyst/.../TreeNode.scala): rebuilds a plan bottom-up.
-- ``ShuffleExchangeExec.copy(..., pipelined)`` (sql/core/.../exchange/ShuffleExchangeExec.scala): the fifth field
-  marks an exchange as
-  pipelined; new in Spark 4.3.
+- ``ShuffleExchangeExec.copy(..., pipelined)`` (sql/core/.../exchange/ShuffleExchangeExec.scala): the fifth field marks
+  an exchange as pipelined; new in Spark 4.3.
 - ``SparkPlan.executeCollectPublic`` (sql/core/.../SparkPlan.scala): runs the plan.
-- ``SparkSession.setActiveSession`` (sql/core/.../classic/SparkSession.scala): plans take the session of the JVM
-  thread they are made in,
-  and every Python thread has a JVM thread of its own.
+- ``SparkSession.setActiveSession`` (sql/core/.../classic/SparkSession.scala): plans take the session of the JVM thread
+  they are made in, and every Python thread has a JVM thread of its own.
+- ``SparkContext.cancelJobGroupAndFutureJobs`` (core/.../SparkContext.scala): PySpark only offers the variant that
+  misses a job that is being submitted at this moment.
+- ``launch_gateway`` and ``SparkContext._ensure_initialized`` (pyspark): start the JVM as PySpark itself does, with an
+  eye on what it prints.
+- ``SparkContext.maxNumConcurrentTasks`` (core/.../SparkContext.scala): the slots of all executors; the public
+  ``defaultParallelism`` can be set to anything.
 - ``SparkEnv.get().conf()`` (core/.../SparkEnv.scala): the settings that tasks of a local master read when they start.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import subprocess
+import threading
+from typing import IO, Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 
 from penstock.errors import ClusterError
 
 __all__ = [
+    "SPARK_ERRORS",
     "SPARK_VERSION",
+    "cancel_jobs",
     "check_version",
-    "executor_count",
     "is_stopped",
     "pipelined_plan",
     "run_plan",
     "set_local_settings",
+    "slot_count",
+    "start_gateway",
 ]
 
 SPARK_VERSION = "4.3"
+SPARK_ERRORS = (Py4JError, PySparkException)
+"""What PySpark raises when something fails on Spark's side."""
+
+
+_NOISE = b"WARNING: Using incubator modules"
+
+
+def start_gateway(settings: dict[str, str]) -> None:
+    """Start the JVM of the driver, if it does not run yet, and keep its greeting from the user's terminal."""
+    if SparkContext._gateway is not None:
+        return
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    gateway: Any = launch_gateway(conf, {"stderr": subprocess.PIPE})
+    process = getattr(gateway, "proc", None)
+    if process is not None:  # None: the JVM was there before this process
+        threading.Thread(target=_pass_on, args=(process.stderr,), name="penstock stderr", daemon=True).start()
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+
+
+def _pass_on(stream: IO[bytes]) -> None:
+    """Copy what the JVM says to standard error, but for the line that every Java prints at start."""
+    for line in stream:
+        if not line.startswith(_NOISE):
+            os.write(2, line)
 
 
 def check_version(version: str) -> None:
@@ -76,6 +115,11 @@ def run_plan(plan: Any) -> None:
     plan.executeCollectPublic()
 
 
+def cancel_jobs(session: Any, group: str) -> None:
+    """Cancel the jobs of a group, also one that is not submitted yet."""
+    session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)
+
+
 def set_local_settings(session: Any, settings: dict[str, str]) -> None:
     """Set core settings of a local master that is already running; its tasks read them when they start."""
     conf = session._jvm.org.apache.spark.SparkEnv.get().conf()
@@ -83,9 +127,10 @@ def set_local_settings(session: Any, settings: dict[str, str]) -> None:
         conf.set(key, value)
 
 
-def executor_count(session: Any) -> int:
-    """Return how many executors have registered; the driver itself is not one."""
-    return int(session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()) - 1
+def slot_count(session: Any) -> int:
+    """Return how many tasks the executors that have registered can run at the same time."""
+    context = session.sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
 
 def is_stopped(session: Any) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["JobRun", "start_job"]
 
 _log = logging.getLogger("penstock.job")
+_printing = threading.Lock()
 _running: weakref.WeakSet[JobRun] = weakref.WeakSet()
 
 
@@ -95,6 +96,12 @@ class JobRun:
         reports = {} if attempt is None else dict(attempt.metrics)
         return {report["name"]: report for values in reports.values() for report in values.get("subtasks", {}).values()}
 
+    def processes(self) -> dict[str, tuple[str, int]]:
+        """Return the host and the process id of each task of the running attempt."""
+        attempt = self._attempt
+        tasks = {} if attempt is None else dict(attempt.processes)
+        return {f"stage {stage}, task {index}": (who.host, who.process) for (stage, index), who in tasks.items()}
+
     def why_no_output(self) -> str:
         """Explain what holds event time back."""
         attempt = self._attempt
@@ -143,6 +150,8 @@ class JobRun:
             self._settle(error, self._clock.now() - started)
 
     def _run_once(self, number: int) -> PenstockError | None:
+        if number > 0:
+            acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
         with self._lock:
             if self._cancelled.is_set():
                 return None
@@ -158,10 +167,11 @@ class JobRun:
     def _on_data(self, message: Any) -> None:
         match message:
             case Printed(lines=lines):
-                sys.stdout.write("\n".join(lines) + "\n")
-                sys.stdout.flush()
-            case Collected(collection=collection, values=values):
-                self._collector.put(collection, values)
+                with _printing:  # tasks print from threads of their own, and lines must not be torn
+                    sys.stdout.write("\n".join([*lines, ""]))
+                    sys.stdout.flush()
+            case Collected(collection=collection, block=block):
+                self._collector.put(collection, block)
 
     def _settle(self, error: BaseException | None, runtime: int) -> None:
         self._collector.end()

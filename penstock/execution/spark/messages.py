@@ -19,6 +19,7 @@ __all__ = [
     "Printed",
     "Register",
     "Running",
+    "Stopped",
     "TaskKey",
 ]
 
@@ -59,6 +60,11 @@ class Failed:
 
 
 @dataclass(frozen=True)
+class Stopped:
+    """All functions of the task are closed, because it failed or was told to stop; it waits until it is let go."""
+
+
+@dataclass(frozen=True)
 class Metrics:
     """What the task has done so far, and where its time stands."""
 
@@ -77,7 +83,8 @@ class Collected:
     """Records for the program."""
 
     collection: str
-    values: list[Any]
+    block: bytes
+    """Encoded as between subtasks; whoever takes the records decodes them."""
 
 
 @dataclass(frozen=True)

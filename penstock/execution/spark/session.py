@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.errors import ClusterError, NotEnoughSlotsError
-from penstock.execution.spark.internals import check_version, is_stopped, set_local_settings
+from penstock.execution.spark.internals import check_version, is_stopped, set_local_settings, slot_count, start_gateway
 from penstock.runtime.clock import monotonic_seconds, pause
 
 __all__ = ["CORE_SETTINGS", "JOB_PROPERTIES", "acquire_slots", "find_session", "release_slots", "stop_own_session"]
@@ -38,8 +41,7 @@ JOB_PROPERTIES = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     "spark.sql.execution.pandas.udf.buffer.size": "64",
 }
-"""What has to be set in the thread that submits a job, because a plan that is run by hand does not carry SQL
-settings."""
+"""What has to be set in the thread that submits a job: a plan that is run by hand does not carry SQL settings."""
 
 _LOCAL_SLOTS = 64
 _REGISTRATION_SECONDS = 20.0
@@ -53,10 +55,8 @@ def find_session(given: SparkSession | None, options: dict[str, Any], slots: int
     """Return the session for a job: the given one, the active one, or a new one as the ``spark.*`` options say."""
     global _own_session
     with _lock:
-        session = given or SparkSession.getActiveSession()
-        if session is None and _own_session is not None and not is_stopped(_own_session):
-            session = _own_session
-        if session is not None and session is _own_session and _is_too_small(session, slots):
+        session = given or _existing_session()
+        if session is not None and _is_own(session) and _is_too_small(session, slots):
             # Our own local session has no room for this job and nobody uses it: a larger one costs seconds.
             session.stop()
             session = None
@@ -67,14 +67,44 @@ def find_session(given: SparkSession | None, options: dict[str, Any], slots: int
     return session
 
 
+def _existing_session() -> SparkSession | None:
+    if SparkContext._active_spark_context is None:
+        return None
+    # The active session belongs to a thread; the program may have made it in another one.
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def _is_own(session: SparkSession) -> bool:
+    return _own_session is not None and session.sparkContext is _own_session.sparkContext
+
+
 def _is_too_small(session: SparkSession, slots: int) -> bool:
-    context = session.sparkContext
-    return str(context.master).startswith("local[") and context.defaultParallelism < slots and not _used_slots
+    return str(session.sparkContext.master).startswith("local[") and slot_count(session) < slots and not _used_slots
 
 
 def _create_session(options: dict[str, Any], slots: int) -> SparkSession:
+    settings = _settings(options, slots)
+    local_slots = _local_slots(settings["spark.master"])
+    if local_slots is not None and local_slots < slots:
+        raise _not_enough(slots, local_slots, 0, settings["spark.master"])
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # A second JVM, which only puts the command line of the first one together: nothing in it lives long.
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto")
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    on_interrupt = signal.getsignal(signal.SIGINT) if is_main_thread else None
+    start_gateway(settings)
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    if on_interrupt is not None:
+        # PySpark's own reaction to Ctrl-C kills every job before its functions are closed.
+        signal.signal(signal.SIGINT, on_interrupt)
+    return session
+
+
+def _settings(options: dict[str, Any], slots: int) -> dict[str, str]:
     logging_file = Path(__file__).with_name("log4j2.properties").as_uri()
     settings = {
         **CORE_SETTINGS,
@@ -88,16 +118,24 @@ def _create_session(options: dict[str, Any], slots: int) -> SparkSession:
     if settings["spark.master"].startswith("local"):
         # All workers are started by this process's children, which find Penstock where this process found it.
         package_root = str(Path(__file__).resolve().parents[3])
-        search_path = [package_root, *filter(None, [os.environ.get("PYTHONPATH")])]
-        os.environ["PYTHONPATH"] = os.pathsep.join(search_path)
+        search_path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if package_root not in search_path:
+            os.environ["PYTHONPATH"] = os.pathsep.join([package_root, *filter(None, search_path)])
         settings.setdefault("spark.python.daemon.module", "penstock.execution.spark.daemon")
         # Nothing outside this machine talks to a local session.
         settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
         settings.setdefault("spark.driver.host", "127.0.0.1")
-    builder = SparkSession.builder
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    return settings
+
+
+def _local_slots(master: str) -> int | None:
+    """Return how many slots a local master will have, ``None`` for a cluster."""
+    if master == "local":
+        return 1
+    match = re.fullmatch(r"local\[\s*(\d+|\*)\s*(,.*)?\]", master)
+    if match is None:
+        return None
+    return (os.cpu_count() or 1) if match[1] == "*" else int(match[1])
 
 
 def _prepare(session: SparkSession) -> None:
@@ -107,7 +145,7 @@ def _prepare(session: SparkSession) -> None:
     wrong = {key: value for key, value in CORE_SETTINGS.items() if conf.get(key) != value}
     if not wrong:
         return
-    if str(context.master).startswith("local[") or context.master == "local":
+    if _local_slots(str(context.master)) is not None:
         set_local_settings(session, wrong)
         return
     if conf.get("spark.task.maxFailures") != "1" or conf.get("spark.python.udf.pipelined.enabled") != "true":
@@ -121,26 +159,33 @@ def _prepare(session: SparkSession) -> None:
 
 
 def acquire_slots(session: SparkSession, job_id: str, needed: int) -> None:
-    """Take the slots of a job, all at once; all its subtasks must run at the same time."""
-    context = session.sparkContext
+    """Take the slots of a job, all at once; all its subtasks must run at the same time.
+
+    A job that has its slots already asks again before it restarts: the executor that made it fail may be gone
+    for a while.
+    """
+    master = str(session.sparkContext.master)
     deadline = monotonic_seconds() + _REGISTRATION_SECONDS
     while True:
         with _lock:
-            total = context.defaultParallelism
-            used = sum(_used_slots.values())
+            total = slot_count(session)
+            used = sum(slots for job, slots in _used_slots.items() if job != job_id)
             if total - used >= needed:
                 _used_slots[job_id] = needed
                 return
-        if str(context.master).startswith("local[") or monotonic_seconds() > deadline:
-            break
-        pause(0.2)  # executors of a cluster register one after the other
-    message = (
+        if _local_slots(master) is not None or monotonic_seconds() > deadline:
+            raise _not_enough(needed, total, used, master)
+        pause(0.1)  # executors of a cluster register one after the other
+
+
+def _not_enough(needed: int, total: int, used: int, master: str) -> NotEnoughSlotsError:
+    others = f", of which {used} are used by other jobs" if used else ""
+    where = f"spark.master=local[{used + needed}]" if _local_slots(master) is not None else "more executor cores"
+    return NotEnoughSlotsError(
         f"The job needs {needed} task slots at the same time, one for each parallel subtask of each stage,"
-        f" but Spark ({context.master}) has {total}{f', of which {used} are used by other jobs' if used else ''}."
-        f" Give it {needed - (total - used)} more"
-        f" (for example spark.master=local[{used + needed}], or more executor cores), or lower the parallelism."
+        f" but Spark ({master}) has {total}{others}."
+        f" Give it {needed - (total - used)} more ({where}), or lower the parallelism."
     )
-    raise NotEnoughSlotsError(message)
 
 
 def release_slots(job_id: str) -> None:

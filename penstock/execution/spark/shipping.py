@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import cloudpickle
 
-import penstock
-
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ship_code"]
 
+_PACKAGE = Path(__file__).resolve().parents[2]
 _shipped: set[tuple[str, str]] = set()
 # Executors fetch the files when their first task starts, so they stay until this process ends.
 _directory = tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)
@@ -28,7 +27,9 @@ _directory = tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_erro
 
 def ship_code(context: SparkContext, python_files: list[str]) -> None:
     """Make Penstock, the user's own modules and the given files importable in the workers of a Spark context."""
-    _ship_packages(context, "penstock", [Path(penstock.__file__).parent, Path(cloudpickle.__file__).parent])
+    if (str(context.applicationId), "penstock") not in _shipped:  # it does not change while the program runs
+        _ship_packages(context, "penstock", [_PACKAGE, Path(cloudpickle.__file__).parent])
+        _shipped.add((str(context.applicationId), "penstock"))
     for package in _user_packages():
         _ship_packages(context, package.name, [package])
     for file in python_files:

@@ -15,7 +15,7 @@ from pyspark import TaskContext
 
 from penstock.errors import SerializationError
 from penstock.execution.spark.control_client import ControlClient
-from penstock.execution.spark.exchange import InboxReader, to_batches
+from penstock.execution.spark.exchange import InboxReader, InputLostError, to_batches
 from penstock.execution.spark.messages import (
     AlignmentLimit,
     AlignmentReport,
@@ -24,6 +24,7 @@ from penstock.execution.spark.messages import (
     Finished,
     Metrics,
     Running,
+    Stopped,
 )
 from penstock.pyflink_alias import install_alias
 from penstock.runtime.clock import SystemClock
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["StageMain", "TaskCancelledError"]
 
 _REPORT_INTERVAL_MILLIS = 1000
+_RELEASE_SECONDS = 10.0
+"""How long a stopped task waits for the driver to let go; a driver that died does so at once."""
 
 
 class TaskCancelledError(Exception):
@@ -78,47 +81,50 @@ class StageMain:
             self.address, self.key, (self.stage, index), self.attempt, lambda message: _obey(message, inbox, limits)
         )
         try:
+            reader = InboxReader(batches, inbox)
             if self.stage == 0:
                 for _ in batches:  # the one row that makes Spark start this task
                     pass
                 inbox.end()
             else:
-                InboxReader(batches, inbox).start()
-            yield from to_batches(self._run(index, inbox, client, limits))
+                reader.start()
+            yield from to_batches(self._run(index, inbox, reader, client, limits))
         finally:
             client.close()
 
-    def _run(self, index: int, inbox: Inbox, client: ControlClient, limits: dict[str, int]) -> Iterator[Blocks]:
+    def _run(
+        self, index: int, inbox: Inbox, reader: InboxReader, client: ControlClient, limits: dict[str, int]
+    ) -> Iterator[Blocks]:
         task: Task | None = None
         try:
-            job = self._load()
-
-            def align(group: str, member: str, watermark: int | None, drift: int) -> int:
-                client.send(AlignmentReport(group, member, watermark, drift))
-                return limits.get(group, MAX_TIMESTAMP)  # the answer to the last report
-
-            services: dict[str, Any] = {
-                "print": client.print_lines,
-                "collect": client.collect,
-                "wake_up": inbox.wake_up,
-                "align": align,
-            }
-            task = Task(job, self.stage, index, clock=SystemClock(), services=services, attempt=self.attempt)
-            running = task
-            task.processing_time.schedule_every(
-                _REPORT_INTERVAL_MILLIS, lambda _: client.send(Metrics(report_task(running)))
+            task = Task(
+                self._load(),
+                self.stage,
+                index,
+                clock=SystemClock(),
+                services=_services(inbox, client, limits),
+                attempt=self.attempt,
             )
+            running = task
+            task.processing_time.schedule_every(_REPORT_INTERVAL_MILLIS, lambda _: self._report(running, inbox, client))
             inbox.command(lambda: client.send(Running()))
             yield from run_task(task, inbox)
             client.send(Finished(report_task(task)))
-        except (TaskCancelledError, GeneratorExit):
+        except GeneratorExit:
             _close(task)
+            raise
+        except (TaskCancelledError, InputLostError):
+            _leave(task, reader, client)
             raise
         except BaseException as error:
-            shown = explain_failure(error, task)
-            client.send(Failed(shown, traceback.format_exc()))
-            _close(task)
+            client.send(Failed(explain_failure(error, task), traceback.format_exc()))
+            _leave(task, reader, client)
             raise
+
+    def _report(self, task: Task, inbox: Inbox, client: ControlClient) -> None:
+        client.send(Metrics(report_task(task)))
+        if self.stage > 0 and inbox.is_ended and not inbox.has_blocks() and not task.is_finished:
+            raise InputLostError
 
     def _load(self) -> Job:
         if self.has_alias:
@@ -149,6 +155,27 @@ def _obey(message: Any, inbox: Inbox, limits: dict[str, int]) -> None:
         inbox.command(stop)
 
 
+def _services(inbox: Inbox, client: ControlClient, limits: dict[str, int]) -> dict[str, Any]:
+    """Return what the executor lends to the operators of a task."""
+
+    def align(group: str, member: str, watermark: int | None, drift: int) -> int:
+        client.send(AlignmentReport(group, member, watermark, drift))
+        return limits.get(group, MAX_TIMESTAMP)  # the answer to the last report
+
+    return {"print": client.print_lines, "collect": client.collect, "wake_up": inbox.wake_up, "align": align}
+
+
+def _leave(task: Task | None, reader: InboxReader, client: ControlClient) -> None:
+    """Close the task's functions and wait for the other tasks to do the same.
+
+    Spark ends all tasks of a job as soon as one of them raises, so nobody raises before the driver lets go.
+    """
+    reader.discard()
+    _close(task)
+    client.send(Stopped())
+    client.wait_for_release(_RELEASE_SECONDS)
+
+
 def _close(task: Task | None) -> None:
     if task is not None:
         with contextlib.suppress(Exception):  # the first error is the one that counts
@@ -159,8 +186,7 @@ def _publish_program_classes() -> None:
     """Make classes of the user's script known as attributes of ``__main__``.
 
     They came by value with the job, so plain pickle, which looks them up by name, would not find them and every block
-    with
-    their instances would take cloudpickle's slow road.
+    with their instances would take cloudpickle's slow road.
     """
     main = sys.modules["__main__"]
     for known in list(cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS):
