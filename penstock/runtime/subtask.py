@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.runtime.elements import END, END_OF_INPUT, RECORDS, STATUS, WATERMARK, Element
+from penstock.runtime.barriers import BarrierGate
+from penstock.runtime.elements import BARRIER, END, END_OF_INPUT, RECORDS, STATUS, WATERMARK, Element
 from penstock.runtime.source import Poll, SourceOperator
 from penstock.runtime.valve import WatermarkValve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from penstock.runtime.barriers import Snapshots
     from penstock.runtime.chain import Chain
     from penstock.runtime.context import SubtaskInfo
+    from penstock.runtime.processing_time import ProcessingTimeService
 
 __all__ = ["ChannelKey", "Subtask"]
 
@@ -40,7 +41,14 @@ class Subtask:
         self._channels = {
             (edge, source): (number, entries[input_]) for number, (edge, source, input_) in enumerate(channels)
         }
+        self._entries = [process for _, process in self._channels.values()]
         self._source = head if isinstance(head, SourceOperator) else None
+        self._gate: BarrierGate | None = None
+
+    def checkpoint_with(self, snapshots: Snapshots, processing_time: ProcessingTimeService) -> None:
+        """Take part in checkpoints: barriers are aligned and answered with snapshots."""
+        self._snapshots = snapshots
+        self._gate = BarrierGate(len(self._channels), snapshots, processing_time, self._process)
 
     @property
     def is_source(self) -> bool:
@@ -58,11 +66,21 @@ class Subtask:
         if self._source is None and not self._channels:
             self._finish()
 
-    def receive(self, channel: ChannelKey, elements: Iterable[Element]) -> None:
+    def receive(self, channel: ChannelKey, elements: list[Element]) -> None:
         """Take the elements of a block."""
-        number, process = self._channels[channel]
-        for element in elements:
+        number = self._channels[channel][0]
+        gate = self._gate
+        if gate is not None and gate.held and number in gate.held:
+            gate.held[number].append(elements)
+        else:
+            self._process(number, elements)
+
+    def _process(self, number: int, elements: list[Element]) -> None:
+        process, gate = self._entries[number], self._gate
+        for position, element in enumerate(elements):
             kind = element[0]
+            if gate is not None and gate.recording and number in gate.recording and kind < BARRIER:
+                gate.record(number, element)
             if kind == RECORDS:
                 self.records_in += len(element[1])
                 process(element[1], element[2])
@@ -72,10 +90,20 @@ class Subtask:
                     self.chain.head.process_watermark(advanced)
             elif kind == STATUS:
                 self._on_status(number, is_idle=element[1])
+            elif kind == BARRIER and gate is not None:
+                gate.on_barrier(number, element)
+                if number in gate.held:
+                    gate.held[number].appendleft(elements[position + 1 :])
+                    return
             elif kind == END:
-                self._open_channels -= 1
-                if self._open_channels == 0:
-                    self._finish()
+                self._end_channel(number)
+
+    def _end_channel(self, number: int) -> None:
+        self._open_channels -= 1
+        if self._gate is not None:
+            self._gate.on_channel_end(number)
+        if self._open_channels == 0:
+            self._finish()
 
     def _on_status(self, number: int, *, is_idle: bool) -> None:
         advanced, changed = self.valve.on_status(number, is_idle=is_idle)

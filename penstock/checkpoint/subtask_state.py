@@ -1,0 +1,34 @@
+"""What one subtask acknowledges for a checkpoint, and what it gets back when the job is restored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.statestore.handles import KeyedStateHandle, StoredBytes
+    from penstock.statestore.operator_state import OperatorStateSnapshot
+
+__all__ = ["OperatorState", "SubtaskState"]
+
+
+@dataclass(frozen=True)
+class OperatorState:
+    """The state of one operator of one subtask."""
+
+    keyed: tuple[KeyedStateHandle, ...] = ()
+    """Where the keyed state is; several handles after a change of the parallelism."""
+    operator: OperatorStateSnapshot | None = None
+    """Lists, union lists and broadcast maps."""
+    own: tuple[bytes, ...] = ()
+    """Pickles of what ``Operator.snapshot`` returned: source positions, pending transactions. After a change of the
+    parallelism an operator gets those of all former subtasks."""
+
+
+@dataclass(frozen=True)
+class SubtaskState:
+    """The states of a subtask's operators, by operator id."""
+
+    operators: dict[str, OperatorState] = field(default_factory=dict)
+    in_flight: StoredBytes | None = None
+    """Pickled elements that an unaligned barrier has overtaken."""

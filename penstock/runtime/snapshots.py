@@ -1,0 +1,164 @@
+"""Takes the snapshots of one subtask: frozen between two records, stored in the background, acknowledged when durable."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
+from penstock.runtime.barriers import Recorded, Snapshots, barrier
+from penstock.runtime.checkpointed import notify_aborted, notify_complete, snapshot_function
+from penstock.runtime.key_groups import key_group_range
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.checkpoint.options import CheckpointOptions
+    from penstock.runtime.chain import Chain
+    from penstock.runtime.operator import Operator
+    from penstock.statestore.backend import StateSnapshot
+    from penstock.statestore.handles import SnapshotTarget
+    from penstock.statestore.operator_state import OperatorStateSnapshot
+
+__all__ = ["CheckpointLink", "SubtaskSnapshots", "TaskId"]
+
+TaskId = tuple[int, int]
+"""The vertex and the index of a subtask."""
+
+
+class CheckpointLink(Protocol):
+    """How a task reaches the coordinator and the checkpoint storage."""
+
+    def target(self, checkpoint_id: int, options: CheckpointOptions, task: TaskId) -> SnapshotTarget:
+        """Return where a subtask stores its snapshot."""
+
+    def in_background(self, call: Callable[[], None]) -> None:
+        """Run the asynchronous part of a snapshot."""
+
+    def acknowledge(self, task: TaskId, checkpoint_id: int, state: SubtaskState) -> None:
+        """Say that a snapshot is durable."""
+
+    def decline(self, task: TaskId, checkpoint_id: int, reason: str, *, is_failure: bool) -> None:
+        """Say that a snapshot will not come."""
+
+    def finished(self, task: TaskId, state: SubtaskState) -> None:
+        """Say that a subtask has processed all its input, with its last state."""
+
+
+@dataclass
+class _Frozen:
+    """The synchronous part of an operator's snapshot."""
+
+    operator_id: str
+    keyed: StateSnapshot | None
+    operator: OperatorStateSnapshot | None
+    own: bytes | None
+
+    def store(self, target: SnapshotTarget) -> OperatorState:
+        keyed = () if self.keyed is None else (self.keyed.store(target, self.operator_id),)
+        return OperatorState(keyed, self.operator, () if self.own is None else (self.own,))
+
+
+class SubtaskSnapshots(Snapshots):
+    """The snapshots of one chain."""
+
+    def __init__(self, task: TaskId, chain: Chain, link: CheckpointLink) -> None:
+        self._task = task
+        self._chain = chain
+        self._link = link
+        self._incomplete: dict[int, tuple[list[_Frozen], CheckpointOptions]] = {}
+
+    def take(self, checkpoint_id: int, options: CheckpointOptions, *, has_recording: bool) -> None:
+        """Freeze the state and send the barrier on; the subtask goes on while the rest is stored."""
+        frozen = self._freeze(checkpoint_id, options.timestamp)
+        self._chain.broadcast(barrier(checkpoint_id, options))
+        self._chain.flush()
+        if has_recording:
+            self._incomplete[checkpoint_id] = (frozen, options)
+        else:
+            self._store(checkpoint_id, options, frozen, [])
+
+    def complete(self, checkpoint_id: int, recorded: Recorded) -> None:
+        """Store a snapshot together with what its barrier has overtaken."""
+        waiting = self._incomplete.pop(checkpoint_id, None)
+        if waiting is not None:
+            frozen, options = waiting
+            self._store(checkpoint_id, options, frozen, recorded)
+
+    def decline(self, checkpoint_id: int, reason: str) -> None:
+        """Give a checkpoint up that a newer one has overtaken."""
+        self._forget(checkpoint_id)
+        self._link.decline(self._task, checkpoint_id, reason, is_failure=False)
+
+    def aborted(self, checkpoint_id: int) -> None:
+        """Take note that the coordinator has given a checkpoint up."""
+        self._forget(checkpoint_id)
+        for operator in self._chain.operators:
+            operator.notify_aborted(checkpoint_id)
+            notify_aborted(getattr(operator, "function", None), checkpoint_id)
+
+    def completed(self, checkpoint_id: int) -> None:
+        """Take note that a checkpoint is complete."""
+        for operator in self._chain.operators:
+            operator.notify_complete(checkpoint_id)
+            notify_complete(getattr(operator, "function", None), checkpoint_id)
+
+    def finish(self, checkpoint_id: int, options: CheckpointOptions) -> None:
+        """Store the last state of a subtask whose input has ended; it stands for all checkpoints to come."""
+        frozen = self._freeze(checkpoint_id, options.timestamp)
+
+        def store() -> None:
+            target = self._link.target(checkpoint_id, options, self._task)
+            self._link.finished(self._task, _stored(frozen, target))
+
+        self._link.in_background(store)
+
+    def _freeze(self, checkpoint_id: int, timestamp: int) -> list[_Frozen]:
+        for operator in self._chain.operators:
+            operator.prepare_snapshot(checkpoint_id)
+        return [self._freeze_operator(operator, checkpoint_id, timestamp) for operator in self._chain.operators]
+
+    @staticmethod
+    def _freeze_operator(operator: Operator, checkpoint_id: int, timestamp: int) -> _Frozen:
+        context = operator.context
+        snapshot_function(getattr(operator, "function", None), checkpoint_id, timestamp)
+        own: Any = operator.snapshot(checkpoint_id)
+        info = context.info
+        keyed = None
+        if context.state is not None:
+            groups = key_group_range(info.index, info.parallelism, info.max_parallelism)
+            keyed = context.state.snapshot(groups, info.max_parallelism, operator.snapshot_timers())
+        return _Frozen(
+            context.operator_id,
+            keyed,
+            context.operator_state.snapshot() or None,
+            None if own is None else pickle.dumps(own, protocol=5),
+        )
+
+    def _store(self, checkpoint_id: int, options: CheckpointOptions, frozen: list[_Frozen], recorded: Recorded) -> None:
+        def store() -> None:
+            try:
+                target = self._link.target(checkpoint_id, options, self._task)
+                state = _stored(frozen, target, recorded)
+            except Exception as error:  # a checkpoint that fails must not take the job with it
+                self._link.decline(self._task, checkpoint_id, f"{type(error).__name__}: {error}", is_failure=True)
+                return
+            self._link.acknowledge(self._task, checkpoint_id, state)
+
+        self._link.in_background(store)
+
+    def _forget(self, checkpoint_id: int) -> None:
+        frozen, _ = self._incomplete.pop(checkpoint_id, ([], None))
+        for part in frozen:
+            if part.keyed is not None:
+                part.keyed.discard()
+
+
+def _stored(frozen: list[_Frozen], target: SnapshotTarget, recorded: Recorded | None = None) -> SubtaskState:
+    operators = {part.operator_id: part.store(target) for part in frozen}
+    if not recorded:
+        return SubtaskState(operators)
+    output = target.create("in-flight")
+    output.write(pickle.dumps(recorded, protocol=5))
+    return SubtaskState(operators, output.finish())
