@@ -90,7 +90,7 @@ def _result(assignment: Assignment, outcome: Outcome, reading: ledger.Reading) -
         "versions": outcome.versions,
     }
     if assignment.is_latency:
-        result["delays"] = len(reading.delays_ms)
+        result["checks"] = {"results": len(reading.delays_ms)}
         shares = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
         result["latency_ms"] = {name: ledger.percentile(reading.delays_ms, share) for name, share in shares.items()}
     else:

@@ -35,6 +35,10 @@ def spread(values: list[float]) -> float:
     return (max(values) - min(values)) / statistics.median(values)
 
 
+def _shown_spread(values: list[float]) -> str:
+    return f"{spread(values):.0%}" if len(values) > 1 else "-"
+
+
 def ratio(one: Measurement, other: Measurement) -> float:
     """Returns the median over the repeats of one's rate to the other's, each pair measured close in time."""
     pairs = zip(rates(one), rates(other), strict=False)
@@ -61,7 +65,7 @@ def _throughput_lines(measurements: list[Measurement]) -> list[str]:
             speeds = rates(each)
             share = f"{ratio(each, limit):.3f}" if limit else "-"
             verdict = "equal" if not each.errors else f"{len(each.errors)} failed"
-            row += (f"{statistics.median(speeds):,.0f}", f"{spread(speeds):.0%}", share, verdict)
+            row += (f"{statistics.median(speeds):,.0f}", _shown_spread(speeds), share, verdict)
         else:
             row += ("-", "-", "-", _first_line(each))
         rows.append(row)
@@ -74,7 +78,7 @@ def _latency_lines(measurements: list[Measurement]) -> list[str]:
         if each.samples:
             middles = [sample["latency_ms"]["p50"] for sample in each.samples]
             delays = tuple(f"{delay(each, name):,.2f}" for name in _PERCENTILES)
-            rows.append((each.system, *delays, f"{spread(middles):.0%}", f"{each.samples[0]['delays']:,}"))
+            rows.append((each.system, *delays, _shown_spread(middles), f"{each.samples[0]['checks']['results']:,}"))
         else:
             rows.append((each.system, *("-" for _ in _PERCENTILES), "-", _first_line(each)))
     return _aligned(rows)

@@ -214,10 +214,10 @@ def _stop_after(query: StreamingQuery, batches: int) -> None:
 
 
 def _stop_when_served(query: StreamingQuery, feeder: Feeder) -> None:
-    """Stops a query when all lines were sent and have had the time to pass."""
+    """Stops a query when all lines were sent and have passed."""
     while query.isActive and not feeder.served.wait(0.1):
         continue
-    threading.Event().wait(5)
+    query.processAllAvailable()
     _end(query)
 
 
