@@ -62,6 +62,8 @@ from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAs
 from penstock.vocabulary.windows import CountWindow, GlobalWindow, TimeWindow, Window
 
 if TYPE_CHECKING:
+    from penstock.api.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+    from penstock.api.connected_streams import ConnectedStreams
     from penstock.api.data_stream import DataStream
     from penstock.api.data_stream_sink import DataStreamSink
     from penstock.api.environment import StreamExecutionEnvironment
@@ -73,13 +75,16 @@ __all__ = [
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "BroadcastConnectedStream",
     "BroadcastProcessFunction",
+    "BroadcastStream",
     "CheckpointConfig",
     "CheckpointStorage",
     "CheckpointingMode",
     "CoFlatMapFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "ConnectedStreams",
     "CountWindow",
     "CustomCheckpointStorage",
     "CustomStateBackend",
@@ -127,6 +132,9 @@ __all__ = [
 ]
 
 _MODULE_OF = {
+    "BroadcastConnectedStream": "penstock.api.broadcast_stream",
+    "BroadcastStream": "penstock.api.broadcast_stream",
+    "ConnectedStreams": "penstock.api.connected_streams",
     "DataStream": "penstock.api.data_stream",
     "DataStreamSink": "penstock.api.data_stream_sink",
     "KeyedStream": "penstock.api.keyed_stream",

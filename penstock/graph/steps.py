@@ -43,6 +43,11 @@ class Step:
     """How the key of a record is found, where the input is keyed."""
 
     @property
+    def has_keyed_state(self) -> bool:
+        """Tell whether there is a key that state can belong to."""
+        return self.key is not None
+
+    @property
     def functions(self) -> tuple[Any, ...]:
         """Return the program's functions in this step, for messages and checks."""
         function = getattr(self, "function", None)

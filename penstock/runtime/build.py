@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.graph import steps
 from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
+from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
 from penstock.runtime.session_operator import SessionOperator, has_plain_sessions
@@ -50,6 +51,7 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.StatefulStep: lambda step: StatefulOperator(step.kind, step.function, step.key),
     steps.TimestampStep: lambda step: TimestampOperator(step.strategy),
     steps.WindowStep: _window,
+    **MULTI_INPUT_BUILDERS,
 }
 
 

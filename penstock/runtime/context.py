@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError
+from penstock.runtime.checkpointed import initialize_function
+from penstock.statestore.operator_state import OperatorStateBackend
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.runtime_context import RuntimeContext
 
@@ -49,6 +51,10 @@ class OperatorContext:
     keys: KeyContext
     state: KeyedStateBackend | None = None
     """The keyed state; ``None`` where the input is not keyed."""
+    operator_state: OperatorStateBackend = field(default_factory=OperatorStateBackend)
+    """The state of the subtask itself."""
+    restored_checkpoint_id: int | None = None
+    """The checkpoint that the state comes from, ``None`` on a fresh start."""
     services: dict[str, Any] = field(default_factory=dict)
     """What the executor lends to sinks and sources: where prints and collected records go."""
 
@@ -132,4 +138,5 @@ def open_function(function: Any, context: OperatorContext) -> None:
     if isinstance(function, Function):
         runtime_context = FunctionContext(context)
         function.set_runtime_context(runtime_context)
+        initialize_function(function, context, runtime_context)
         function.open(runtime_context)

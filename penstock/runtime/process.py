@@ -126,14 +126,21 @@ class KeyedProcessOperator(FunctionOperator):
             on_event_time=self._on_event_time,
             on_processing_time=self._on_processing_time,
         )
-        service = KeyedTimerService(self.timers)
-        self._record = RecordContext(self.output, service, context.keys)
-        self._timer = TimerContext(self.output, service, context.keys)
         self._fired: Values = []
         self._fired_times: list[int] = []
+        self._make_contexts(KeyedTimerService(self.timers))
         super().open()
-        self._call = with_collector(self.function.process_element, 2)
+        self._resolve()
         self._call_timer = with_collector(self.function.on_timer, 2)
+
+    def _make_contexts(self, service: KeyedTimerService) -> None:
+        """Make what the function sees."""
+        self._record = RecordContext(self.output, service, self.context.keys)
+        self._timer = TimerContext(self.output, service, self.context.keys)
+
+    def _resolve(self) -> None:
+        """Find what is called for a record."""
+        self._call = with_collector(self.function.process_element, 2)
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function, with its key current."""

@@ -174,6 +174,6 @@ class Task:
             metrics=self.metrics.add_group(f"{node.name}.{node.id}"),
             execution_config=self.job.execution_config,
             keys=keys,
-            state=None if node.step.key is None else HeapStateBackend(keys),
+            state=HeapStateBackend(keys) if node.step.has_keyed_state else None,
             services=self._services,
         )

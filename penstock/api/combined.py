@@ -1,0 +1,61 @@
+"""How a stream is combined with a second one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from penstock.api.partitioned import Partitioned
+from penstock.api.program import location
+from penstock.errors import ProgramError
+
+if TYPE_CHECKING:
+    from penstock.api.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+    from penstock.api.connected_streams import ConnectedStreams
+    from penstock.api.data_stream import DataStream
+    from penstock.vocabulary.state_descriptors import MapStateDescriptor
+
+__all__ = ["Combined"]
+
+
+class Combined(Partitioned):
+    """Connects streams and joins them. The methods are those of a ``DataStream``."""
+
+    @overload
+    def connect(self, ds: DataStream[Any]) -> ConnectedStreams[Any, Any]: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream[Any]) -> BroadcastConnectedStream[Any]: ...
+
+    def connect(self, ds: Any) -> Any:
+        """Process this stream and another one, of any type, in one step; or this one with a broadcast stream."""
+        from penstock.api.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+        from penstock.api.connected_streams import ConnectedStreams
+
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self._stream(), ds, ds.broadcast_state_descriptors)
+        return ConnectedStreams(self._stream(), ds)
+
+    @overload
+    def broadcast(self) -> DataStream[Any]: ...
+
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor[Any, Any],
+        *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
+    ) -> BroadcastStream[Any]: ...
+
+    def broadcast(self, broadcast_state_descriptor: Any = None, *other_broadcast_state_descriptors: Any) -> Any:
+        """Send a copy of each record to every subtask; with descriptors, to fill broadcast state there."""
+        from penstock.api.broadcast_stream import BroadcastStream
+
+        copies = super().broadcast()
+        if broadcast_state_descriptor is None:
+            if other_broadcast_state_descriptors:
+                message = "broadcast() got None as its first descriptor."
+                raise ProgramError(message, location())
+            return copies
+        return BroadcastStream(copies, (broadcast_state_descriptor, *other_broadcast_state_descriptors))
+
+    def _stream(self) -> Any:
+        return self

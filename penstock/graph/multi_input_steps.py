@@ -1,0 +1,78 @@
+"""The steps that read two streams: connected functions, broadcast state, joins.
+
+The first input is the stream that the program calls the method on, the second the one it hands over.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.graph.steps import KeySelectorFunction, Step
+
+if TYPE_CHECKING:
+    from penstock.vocabulary.state_descriptors import MapStateDescriptor
+
+__all__ = ["BroadcastProcessStep", "CoFlatMapStep", "CoMapStep", "CoProcessStep", "JoinKind", "TwoInputStep"]
+
+
+class JoinKind(enum.Enum):
+    """Which records without a partner come out, too."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+
+    @property
+    def keeps_left(self) -> bool:
+        """Tell whether records of the left side come out without a partner."""
+        return self in (JoinKind.LEFT, JoinKind.FULL)
+
+    @property
+    def keeps_right(self) -> bool:
+        """Tell whether records of the right side come out without a partner."""
+        return self in (JoinKind.RIGHT, JoinKind.FULL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoInputStep(Step):
+    """What all of them have in common; ``key`` belongs to the first input."""
+
+    second_key: KeySelectorFunction | None = None
+    """How the key of a record of the second input is found, where that input is keyed."""
+
+    @property
+    def has_keyed_state(self) -> bool:
+        """Tell whether an input is keyed: one is enough, the other then has no current key."""
+        return self.key is not None or self.second_key is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoMapStep(TwoInputStep):
+    """One result per record, by a function of its own for each input."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoFlatMapStep(TwoInputStep):
+    """Any number of results per record, by a function of its own for each input."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoProcessStep(TwoInputStep):
+    """A process function of two inputs, keyed or not."""
+
+    function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroadcastProcessStep(TwoInputStep):
+    """A process function whose second input fills state that every subtask holds in full."""
+
+    function: Any
+    descriptors: tuple[MapStateDescriptor[Any, Any], ...]
