@@ -1,0 +1,381 @@
+"""Takes checkpoints: a pure state machine without I/O, threads or a clock. Events go in, actions come out.
+
+Why every record counts exactly once
+------------------------------------
+
+*A checkpoint is a consistent cut.* Sources note their positions and send a barrier; every task takes its snapshot
+when the barriers of all its channels have come (:mod:`penstock.checkpoint.alignment`). The snapshots of all tasks
+together hold the effect of exactly the records in front of the barriers: no record is in the state of one task and
+behind the position of a source. A task whose input has ended takes part with its last snapshot; the end of its
+channels stands for all later barriers.
+
+*It is complete or it does not exist.* A checkpoint is complete when every task has acknowledged a durable snapshot
+(or has finished) and the metadata that lists them is published, which is one atomic step. Before that step nobody can
+restore from it; after it everybody can, whatever dies. This is the commit point. Only then are the tasks notified,
+and only then do sinks commit.
+
+*Recovery starts from the newest complete checkpoint,* and never while the publication of a newer one is undecided:
+``Recover`` waits for ``stored`` or ``store_failed``. Sources go back to their positions in it, so what came after it
+is read again into a state that has not seen it. Output that was not committed is part of no complete checkpoint and
+is rolled back; output that belongs to the restored checkpoint is committed (again): between the publication and the
+commit of a sink may lie any number of crashes, and committing is idempotent. Hence state and committed output both
+contain each record once.
+
+*Nothing that is needed is deleted.* Older checkpoints go only after a newer one is published. Ids only grow, also
+over restarts, and messages about a checkpoint that is not pending are ignored, so nothing of an earlier attempt can
+complete a checkpoint of this one.
+
+*Savepoints* are the same cuts, but belong to the user: they are not deleted, not counted as retained, not recovered
+from, and, as the job may go back to an older checkpoint afterwards, sinks do not commit with them. The one exception
+is the savepoint of a stopping job, behind which no record follows.
+
+*The end of bounded input.* When all tasks have finished, their last snapshots are a consistent cut without any
+barrier. They become a final checkpoint, and its completion lets sinks commit the rest.
+
+What the tasks must keep
+------------------------
+
+A task acknowledges or declines every checkpoint whose snapshot it took before it reports that it has finished, and a
+finished task stays until ``FinishJob``, because it may still have to commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock.checkpoint.coordination import (
+    Abort,
+    Action,
+    CoordinatorSettings,
+    Delete,
+    Discard,
+    FailJob,
+    FinishJob,
+    NotifyComplete,
+    Recover,
+    SavepointDone,
+    SavepointFailed,
+    StoreMetadata,
+    TaskId,
+    Trigger,
+)
+from penstock.checkpoint.options import CheckpointKind, CheckpointOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping
+
+__all__ = ["CheckpointCoordinator"]
+
+
+@dataclass
+class _Pending:
+    """A checkpoint under way."""
+
+    options: CheckpointOptions
+    awaited: set[TaskId]
+    states: dict[TaskId, Any]
+    finished: set[TaskId]
+    request: Hashable = None
+    is_storing: bool = False
+    """Whether all tasks have acknowledged and the metadata is being published."""
+
+
+@dataclass
+class _Attempt:
+    """One run of the job's tasks."""
+
+    inputs: dict[TaskId, frozenset[TaskId]]
+    finished: dict[TaskId, Any] = field(default_factory=dict)
+    """The last state of each task that has finished."""
+    is_running: bool = False
+    """Whether all tasks have started."""
+    is_stopping: bool = False
+    """Whether the job's last checkpoint is under way or done: no other one begins."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Tells whether all input is processed."""
+        return len(self.finished) == len(self.inputs)
+
+    def heads(self) -> list[TaskId]:
+        """Returns the running tasks that no barrier will reach: sources, and tasks whose inputs have all finished."""
+        done = self.finished.keys()
+        return [task for task, inputs in self.inputs.items() if task not in done and inputs <= done]
+
+
+class CheckpointCoordinator:
+    """Decides when checkpoints begin, when they are complete or given up, and what the job restarts from.
+
+    Every event returns the actions to perform, in order. All times are milliseconds of one clock that never goes
+    back.
+
+    Args:
+        settings: When checkpoints are taken.
+        next_id: The id of the next checkpoint; greater than that of the checkpoint the job was started from.
+    """
+
+    def __init__(self, settings: CoordinatorSettings, next_id: int = 1) -> None:
+        self._settings = settings
+        self._next_id = next_id
+        self._attempt: _Attempt | None = None
+        self._pending: dict[int, _Pending] = {}
+        self._retained: list[int] = []
+        self._recoverable: int | None = None
+        self._failures_in_a_row = 0
+        self._due: int | None = None
+        self._last_end: int | None = None
+        self._is_recovering = False
+        self._interval = None if settings.interval is None else max(settings.interval, settings.min_pause)
+        # A pause between checkpoints leaves no room for two at a time.
+        self._max_concurrent = 1 if settings.min_pause > 0 else settings.max_concurrent
+
+    @property
+    def retained(self) -> tuple[int, ...]:
+        """Returns the complete checkpoints that exist, the oldest first."""
+        return tuple(self._retained)
+
+    @property
+    def pending(self) -> Mapping[int, CheckpointOptions]:
+        """Returns the checkpoints under way."""
+        return {checkpoint_id: pending.options for checkpoint_id, pending in self._pending.items()}
+
+    def next_tick(self) -> int | None:
+        """Returns when ``tick`` has something to do, unless another event comes first."""
+        times = [self._expiry(pending) for pending in self._pending.values() if not pending.is_storing]
+        trigger = self._next_trigger()
+        return min(times if trigger is None else [*times, trigger], default=None)
+
+    def job_started(self, inputs: Mapping[TaskId, Iterable[TaskId]]) -> None:
+        """Takes note of a new run of the job; ``inputs`` lists its tasks and, for each, those it receives from."""
+        self._attempt = _Attempt({task: frozenset(sources) for task, sources in inputs.items()})
+        self._is_recovering = False
+        self._last_end = None
+        self._due = None
+
+    def tasks_running(self, now: int) -> None:
+        """Takes note that all tasks have started: the first checkpoint is due after one interval."""
+        if self._attempt is not None:
+            self._attempt.is_running = True
+            self._due = None if self._interval is None else now + self._interval
+
+    def tick(self, now: int) -> list[Action]:
+        """Gives up what takes too long and begins what is due."""
+        actions: list[Action] = []
+        for checkpoint_id, pending in list(self._pending.items()):
+            if not pending.is_storing and now >= self._expiry(pending):
+                missing = ", ".join(str(task) for task in sorted(pending.awaited, key=str)[:5])
+                reason = f"it took longer than {self._settings.timeout} ms; no acknowledgement from {missing}"
+                actions += self._give_up(checkpoint_id, reason, now, is_failure=True)
+        trigger = self._next_trigger()
+        if trigger is not None and now >= trigger:
+            self._due = None if self._interval is None else now + self._interval
+            is_last = self._attempt is not None and self._attempt.is_finished
+            actions += self._finish_if_done(now) if is_last else self._begin(CheckpointKind.PERIODIC, now)
+        return actions
+
+    def savepoint_requested(
+        self, request: Hashable, now: int, *, location: str | None = None, stop: bool = False, drain: bool = False
+    ) -> list[Action]:
+        """Begins a savepoint at once; ``stop`` ends the job with it, ``drain`` lets windows and timers fire first."""
+        attempt = self._attempt
+        if attempt is None or not attempt.is_running or attempt.is_stopping or attempt.is_finished:
+            return [SavepointFailed(request, "the job is not running, or is about to end")]
+        kind = CheckpointKind.STOP if stop else CheckpointKind.SAVEPOINT
+        attempt.is_stopping = stop
+        return self._begin(kind, now, request=request, location=location, is_draining=drain)
+
+    def acknowledge(self, task: TaskId, checkpoint_id: int, state: Any, now: int) -> list[Action]:
+        """Takes note that a task's snapshot is durable."""
+        pending = self._pending.get(checkpoint_id)
+        if pending is None or task not in pending.awaited:
+            is_used = pending is not None or checkpoint_id in self._retained or checkpoint_id == self._recoverable
+            return [] if is_used else [Discard(checkpoint_id, state)]
+        pending.awaited.discard(task)
+        pending.states[task] = state
+        return self._store_if_acknowledged(checkpoint_id)
+
+    def decline(
+        self, task: TaskId, checkpoint_id: int, reason: str, now: int, *, is_failure: bool = True
+    ) -> list[Action]:
+        """Takes note that a task will not acknowledge; ``is_failure`` is false where a newer checkpoint overtook it."""
+        if checkpoint_id not in self._pending or self._pending[checkpoint_id].is_storing:
+            return []
+        return self._give_up(checkpoint_id, f"{task} declined it: {reason}", now, is_failure=is_failure)
+
+    def task_finished(self, task: TaskId, state: Any, now: int) -> list[Action]:
+        """Takes note that a task has processed all its input, and of its last state."""
+        attempt = self._attempt
+        if attempt is None or task in attempt.finished:
+            return []
+        attempt.finished[task] = state
+        actions: list[Action] = []
+        for checkpoint_id, pending in list(self._pending.items()):
+            if task in pending.awaited:
+                pending.awaited.discard(task)
+                pending.states[task] = state
+                pending.finished.add(task)
+                actions += self._store_if_acknowledged(checkpoint_id)
+        return actions + self._finish_if_done(now)
+
+    def stored(self, checkpoint_id: int, now: int) -> list[Action]:
+        """Takes note that the metadata is published: the checkpoint is complete."""
+        pending = self._pending.pop(checkpoint_id, None)
+        if pending is None:
+            return []
+        kind = pending.options.kind
+        actions: list[Action] = []
+        if not kind.is_savepoint:
+            self._last_end = now
+            self._failures_in_a_row = 0
+        if kind is CheckpointKind.SAVEPOINT:
+            actions.append(SavepointDone(pending.request, checkpoint_id))
+        elif self._recoverable is not None and checkpoint_id < self._recoverable:
+            actions.append(Delete(checkpoint_id))  # a newer one was published first
+        else:
+            self._recoverable = checkpoint_id
+            if not self._is_recovering:
+                actions.append(NotifyComplete(checkpoint_id))
+            actions += self._subsume(checkpoint_id, now)
+            if kind is CheckpointKind.STOP:
+                actions.append(SavepointDone(pending.request, checkpoint_id))
+            else:
+                self._retained.append(checkpoint_id)
+                actions += self._delete_surplus()
+        return actions + self._after_storing(now)
+
+    def store_failed(self, checkpoint_id: int, reason: str, now: int) -> list[Action]:
+        """Takes note that the metadata could not be published, and that it is certain not to be there."""
+        if checkpoint_id not in self._pending:
+            return []
+        is_final = self._pending[checkpoint_id].options.kind is CheckpointKind.FINAL
+        actions = self._give_up(checkpoint_id, f"its metadata could not be stored: {reason}", now, is_failure=True)
+        if is_final and not self._is_recovering:
+            # The next attempt waits for its turn, instead of trying a full disk in a loop.
+            self._due = now + (self._interval or 0)
+            return actions
+        return actions + self._after_storing(now)
+
+    def job_failed(self, now: int) -> list[Action]:
+        """Takes note that the tasks are gone; says what to restart from as soon as that is certain."""
+        if self._is_recovering:
+            return []
+        self._attempt = None
+        self._is_recovering = True
+        actions: list[Action] = []
+        for checkpoint_id, pending in list(self._pending.items()):
+            if not pending.is_storing:
+                actions += self._give_up(checkpoint_id, "the job failed", now)
+        return actions + self._after_storing(now)
+
+    def _next_trigger(self) -> int | None:
+        attempt = self._attempt
+        if self._due is None or attempt is None or attempt.is_stopping:
+            return None
+        if len(self._pending) >= self._max_concurrent:
+            return None
+        pause_ends = self._due if self._last_end is None else self._last_end + self._settings.min_pause
+        return max(self._due, pause_ends)
+
+    def _expiry(self, pending: _Pending) -> int:
+        return pending.options.timestamp + self._settings.timeout
+
+    def _begin(
+        self,
+        kind: CheckpointKind,
+        now: int,
+        *,
+        request: Hashable = None,
+        location: str | None = None,
+        is_draining: bool = False,
+    ) -> list[Action]:
+        attempt = self._attempt
+        if attempt is None:
+            return []
+        settings = self._settings
+        options = CheckpointOptions(
+            kind=kind,
+            timestamp=now,
+            is_exactly_once=settings.is_exactly_once,
+            is_unaligned=settings.is_unaligned and not kind.is_savepoint,
+            aligned_timeout=settings.aligned_timeout,
+            reusable=None if kind.is_savepoint or not self._retained else self._retained[-1],
+            is_draining=is_draining,
+            location=location,
+        )
+        checkpoint_id = self._next_id
+        self._next_id += 1
+        self._pending[checkpoint_id] = _Pending(
+            options=options,
+            awaited=set(attempt.inputs) - attempt.finished.keys(),
+            states=dict(attempt.finished),
+            finished=set(attempt.finished),
+            request=request,
+        )
+        if kind is CheckpointKind.FINAL:
+            return self._store_if_acknowledged(checkpoint_id)
+        return [Trigger(checkpoint_id, options, tuple(attempt.heads()))]
+
+    def _store_if_acknowledged(self, checkpoint_id: int) -> list[Action]:
+        pending = self._pending[checkpoint_id]
+        if pending.awaited:
+            return []
+        pending.is_storing = True
+        return [StoreMetadata(checkpoint_id, pending.options, pending.states, frozenset(pending.finished))]
+
+    def _finish_if_done(self, now: int) -> list[Action]:
+        """Lets a job whose input is processed end, with a final checkpoint if it takes checkpoints at all."""
+        attempt = self._attempt
+        if attempt is None or not attempt.is_finished or self._pending:
+            return []
+        if self._interval is None or attempt.is_stopping:
+            return [FinishJob()]
+        attempt.is_stopping = True
+        return self._begin(CheckpointKind.FINAL, now)
+
+    def _after_storing(self, now: int) -> list[Action]:
+        """Goes on with what had to wait for the end of a publication: recovery, or the end of the job."""
+        if self._is_recovering:
+            is_certain = not self._pending
+            return [Recover(self._recoverable)] if is_certain else []
+        return self._finish_if_done(now)
+
+    def _subsume(self, checkpoint_id: int, now: int) -> list[Action]:
+        """Gives up checkpoints that are older than a complete one; savepoints are wanted for themselves."""
+        actions: list[Action] = []
+        for older, pending in list(self._pending.items()):
+            if older < checkpoint_id and not pending.is_storing and not pending.options.kind.is_savepoint:
+                actions += self._give_up(older, f"checkpoint {checkpoint_id} is complete", now)
+        return actions
+
+    def _delete_surplus(self) -> list[Action]:
+        surplus = self._retained[: -self._settings.retained]
+        self._retained = self._retained[-self._settings.retained :]
+        return [Delete(checkpoint_id) for checkpoint_id in surplus]
+
+    def _give_up(self, checkpoint_id: int, reason: str, now: int, *, is_failure: bool = False) -> list[Action]:
+        pending = self._pending.pop(checkpoint_id)
+        kind = pending.options.kind
+        actions: list[Action] = [] if self._is_recovering else [Abort(checkpoint_id, reason)]
+        actions.append(Delete(checkpoint_id))
+        if kind.is_savepoint:
+            actions.append(SavepointFailed(pending.request, reason))
+            if kind is CheckpointKind.STOP and self._attempt is not None:
+                self._attempt.is_stopping = False
+            return actions
+        self._last_end = now
+        if is_failure and not self._is_recovering:
+            self._failures_in_a_row += 1
+            if kind is CheckpointKind.FINAL and self._attempt is not None:
+                self._attempt.is_stopping = False  # the end of the job needs one that succeeds
+            if self._failures_in_a_row > self._settings.tolerable_failures:
+                actions.append(FailJob(_too_many(self._failures_in_a_row, self._settings.tolerable_failures, reason)))
+                self._failures_in_a_row = 0
+        return actions
+
+
+def _too_many(failures: int, tolerable: int, reason: str) -> str:
+    return (
+        f"{failures} checkpoint(s) in a row failed, {tolerable} are tolerated. The last one: {reason}."
+        " set_tolerable_checkpoint_failure_number() allows more."
+    )
