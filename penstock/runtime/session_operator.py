@@ -132,7 +132,8 @@ class SessionOperator(WindowOperator):
             self._emit_window(session, self._evaluate(session, elements))
         self._cells[window].pop(key, None)
         self._drop_if_empty(window)
-        self._clear_function(session)
+        if self._frees_state:
+            self._clear_function(session)
         self._sessions.retire(session)
 
     def _drop_if_empty(self, state_window: TimeWindow) -> None:

@@ -137,13 +137,15 @@ class WindowOperator(Operator):
             if is_event_time
             else trigger_context.register_processing_time_timer
         )
+        last_window, cleanup_time = None, 0
         for value, timestamp in zip(values, timestamps, strict=True):
             keys.key = key_of(value)
             if is_event_time and timestamp == MIN_TIMESTAMP:
                 raise self._missing_timestamp(value)
             is_skipped = True
             for window in assign(value, timestamp, assigner_context):
-                cleanup_time = cleanup_time_of(window)
+                if window is not last_window:
+                    last_window, cleanup_time = window, cleanup_time_of(window)
                 if is_event_time and cleanup_time <= watermark:
                     continue
                 is_skipped = False

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from penstock.errors import ProgramError
-from penstock.testing import OperatorHarness
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.output_tag import OutputTag
 from penstock.vocabulary.session_windows import EventTimeSessionWindows
@@ -28,7 +27,7 @@ from penstock.vocabulary.window_functions import (
     WindowFunction,
 )
 from penstock.vocabulary.windows import TimeWindow
-from tests.unit.runtime.window_bench import KINDS, Contents, Count, left_behind, window_harness
+from tests.unit.runtime.window_bench import KINDS, Contents, Count, left_behind, restore, window_harness
 
 pytestmark = pytest.mark.parametrize("kind", KINDS)
 FIVE = TumblingEventTimeWindows.of(5000)
@@ -251,15 +250,7 @@ def test_the_context_tells_the_time(kind: str) -> None:
     "assigner", [FIVE, SlidingEventTimeWindows.of(4000, 2000), EventTimeSessionWindows.with_gap(1000)], ids=repr
 )
 def test_a_restored_operator_goes_on_where_the_snapshot_was_taken(kind: str, assigner: Any) -> None:
-    """State and event timers are all there is; both operators write and read the same."""
-
-    def restored(target: str, old: OperatorHarness) -> OperatorHarness:
-        new = window_harness(target, assigner, reducer=Count(), function=Contents())
-        new._backend._tables.update(old._backend._tables)  # type: ignore[union-attr]
-        new.operator.open()
-        new.operator.restore_event_timers(old.event_timers())  # type: ignore[attr-defined]
-        return new
-
+    """Keyed state and timers are all there is; both operators write and read the same."""
     first = [(("a", 1), 1000), (("b", 2), 1500), (("a", 3), 1700), (("a", 9), 5000)]
     second = [(("a", 4), 2000), (("b", 5), 5500), (("c", 6), 100)]
     whole = window_harness(kind, assigner, reducer=Count(), function=Contents())
@@ -269,7 +260,8 @@ def test_a_restored_operator_goes_on_where_the_snapshot_was_taken(kind: str, ass
     for target in KINDS:
         before = window_harness(kind, assigner, reducer=Count(), function=Contents())
         before.push_run(first)
-        after = restored(target, before)
+        after = window_harness(target, assigner, reducer=Count(), function=Contents())
+        restore(after, before)
         after.push_run(second)
         after.end()
         assert sorted(after.outputs) == sorted(whole.outputs)
@@ -282,9 +274,7 @@ def test_windows_that_fired_before_a_snapshot_do_not_fire_by_themselves_again(ki
     old.push_watermark(5000)
     assert old.values == [1, 1]
     new = window_harness(kind, FIVE, reducer=Count(), allowed_lateness=5000)
-    new._backend._tables.update(old._backend._tables)  # type: ignore[union-attr]
-    new.operator.open()
-    new.operator.restore_event_timers(old.event_timers())  # type: ignore[attr-defined]
+    restore(new, old)
     new.push(("a",), 2000)
     new.push_watermark(6000)
     new.push_watermark(9999)

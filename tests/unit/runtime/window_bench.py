@@ -8,6 +8,7 @@ from typing import Any
 from penstock.graph.steps import WindowStep
 from penstock.runtime.build import build_operator
 from penstock.runtime.window_operator import WindowOperator
+from penstock.statestore.snapshot import BytesInput, KeyedStateReader
 from penstock.testing import OperatorHarness
 from penstock.vocabulary.functions import AggregateFunction
 from penstock.vocabulary.window_functions import ProcessWindowFunction
@@ -104,3 +105,16 @@ def left_behind(harness: OperatorHarness) -> dict[str, set[Any]]:
     assert backend is not None
     found = {name: set(table.namespaces) - {None} for name, table in backend._tables.items()}
     return {name: windows for name, windows in found.items() if windows}
+
+
+def restore(new: OperatorHarness, old: OperatorHarness) -> None:
+    """Take a snapshot of one operator, through bytes, into another."""
+    assert old._backend is not None
+    assert new._backend is not None
+    parts: list[bytes] = []
+    groups = range(128)
+    old._backend.snapshot(groups, 128, old.operator.snapshot_timers()).encode(parts.append)
+    timers = new._backend.restore([KeyedStateReader(BytesInput(b"".join(parts)))], groups, 128)
+    # The harness opens its operator at once; a job does so only now.
+    new.operator.open()
+    new.operator.restore_timers(timers)
