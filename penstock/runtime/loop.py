@@ -7,8 +7,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
+    from penstock.runtime.restored import RestoredSubtask
     from penstock.runtime.task import Task
 
 __all__ = ["Blocks", "Inbox", "run_task"]
@@ -71,16 +72,16 @@ class Inbox:
             self._commands.popleft()()
 
 
-def run_task(task: Task, inbox: Inbox) -> Iterator[Blocks]:
+def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] | None = None) -> Iterator[Blocks]:
     """Run a task to its end; yields blocks to send.
 
     An empty list means that the task is about to wait: whatever was sent must reach its receiver without anything
     behind it.
     """
     clock = task.clock
-    task.open()
+    task.open(restored)
     last_flush = clock.now()
-    while not (task.is_finished and inbox.is_ended and not inbox.has_blocks()):
+    while not (task.may_end and inbox.is_ended and not inbox.has_blocks()):
         inbox.run_commands()
         block = inbox.take(0)
         if block is not None:
@@ -93,7 +94,7 @@ def run_task(task: Task, inbox: Inbox) -> Iterator[Blocks]:
             last_flush = now
         if task.outbox:
             yield task.take_outbox()
-        if not has_worked and not inbox.has_blocks() and not (task.is_finished and inbox.is_ended):
+        if not has_worked and not inbox.has_blocks() and not (task.may_end and inbox.is_ended):
             yield []
             block = inbox.take(_wait_millis(task, now))
             if block is not None:

@@ -64,8 +64,8 @@ class Operator:
         """Return the operator's own state beside its keyed state, ``None`` if it has none."""
         return None
 
-    def restore(self, snapshot: Any) -> None:
-        """Take back what ``snapshot`` returned."""
+    def restore(self, snapshots: list[Any]) -> None:
+        """Take back, before ``open``, what ``snapshot`` returned; several where the parallelism has changed."""
 
     def snapshot_timers(self) -> list[Timer]:
         """Return the timers that wait; they are stored with the keyed state, by key group."""

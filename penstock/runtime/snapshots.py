@@ -1,4 +1,4 @@
-"""Takes the snapshots of one subtask: frozen between two records, stored in the background, acknowledged when durable."""
+"""Takes the snapshots of one subtask: frozen between two records, stored in the background, then acknowledged."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckpointLink", "SubtaskSnapshots", "TaskId"]
 
+_LAST = (1 << 63) - 1
+"""The checkpoint id that functions see when their last state is taken."""
+
 TaskId = tuple[int, int]
 """The vertex and the index of a subtask."""
 
@@ -32,6 +35,9 @@ class CheckpointLink(Protocol):
 
     def target(self, checkpoint_id: int, options: CheckpointOptions, task: TaskId) -> SnapshotTarget:
         """Return where a subtask stores its snapshot."""
+
+    def last_target(self, task: TaskId) -> SnapshotTarget:
+        """Return where a subtask that has finished stores its last state; all later checkpoints refer to it."""
 
     def in_background(self, call: Callable[[], None]) -> None:
         """Run the asynchronous part of a snapshot."""
@@ -104,13 +110,12 @@ class SubtaskSnapshots(Snapshots):
             operator.notify_complete(checkpoint_id)
             notify_complete(getattr(operator, "function", None), checkpoint_id)
 
-    def finish(self, checkpoint_id: int, options: CheckpointOptions) -> None:
-        """Store the last state of a subtask whose input has ended; it stands for all checkpoints to come."""
-        frozen = self._freeze(checkpoint_id, options.timestamp)
+    def finish(self) -> None:
+        """Store the last state of a subtask whose input has ended; it stands in all checkpoints to come."""
+        frozen = self._freeze(_LAST, 0)
 
         def store() -> None:
-            target = self._link.target(checkpoint_id, options, self._task)
-            self._link.finished(self._task, _stored(frozen, target))
+            self._link.finished(self._task, _stored(frozen, self._link.last_target(self._task)))
 
         self._link.in_background(store)
 

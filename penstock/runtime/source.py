@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,6 +42,10 @@ class SourceOperator(Operator):
     @abstractmethod
     def poll(self) -> Poll:
         """Emit the next records, if there are some, without waiting."""
+
+    def held_for_snapshot(self) -> AbstractContextManager[Any]:
+        """Keep what the source has emitted and its own state in step while a snapshot is taken."""
+        return nullcontext()
 
     def cancel(self) -> None:
         """Stop reading; ``poll`` says FINISHED from now on."""
@@ -153,9 +158,10 @@ class SplitSourceOperator(SourceOperator):
         """Return the position of each split, finished ones included."""
         return {**self._positions, **{opened.split.id: opened.reader.position() for opened in self._open}}
 
-    def restore(self, snapshot: Any) -> None:
-        """Read on from these positions."""
-        self._positions = dict(snapshot)
+    def restore(self, snapshots: list[Any]) -> None:
+        """Read on from these positions; each split has one, whichever subtask read it before."""
+        for positions in snapshots:
+            self._positions.update(positions)
 
     def close(self) -> None:
         """Close all readers."""

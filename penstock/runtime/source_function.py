@@ -7,7 +7,7 @@ so that operators, state and timers stay in one thread. A full buffer makes the 
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
@@ -16,7 +16,7 @@ from penstock.runtime.source import READ_LIMIT, Poll, SourceOperator
 from penstock.vocabulary.source_functions import SourceContext, SourceFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from penstock.vocabulary.watermarks import Watermark
 
@@ -179,6 +179,14 @@ class SourceFunctionOperator(SourceOperator):
             self._thread.start()
         is_done = self._is_done
         elements = self._buffer.take()
+        self._emit(elements)
+        if elements:
+            return Poll.EMITTED
+        if is_done and self._error is not None:
+            raise self._error
+        return Poll.FINISHED if is_done else Poll.NOTHING
+
+    def _emit(self, elements: list[Element]) -> None:
         for element in elements:
             if element[0] == RECORDS:
                 self.output.emit(element[1], element[2])
@@ -186,11 +194,13 @@ class SourceFunctionOperator(SourceOperator):
                 self.output.emit_watermark(element[1])
             else:
                 self.output.emit_status(element[1])
-        if elements:
-            return Poll.EMITTED
-        if is_done and self._error is not None:
-            raise self._error
-        return Poll.FINISHED if is_done else Poll.NOTHING
+
+    @contextmanager
+    def held_for_snapshot(self) -> Iterator[None]:
+        """Emit what was collected and hold the function's lock: its state then says exactly what was emitted."""
+        with self._buffer.get_checkpoint_lock():
+            self._emit(self._buffer.take())
+            yield
 
     def finish(self) -> None:
         """Say that event time is over, also for those who think this source idle."""

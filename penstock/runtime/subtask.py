@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.checkpoint.options import CheckpointKind
 from penstock.runtime.barriers import BarrierGate
 from penstock.runtime.elements import BARRIER, END, END_OF_INPUT, RECORDS, STATUS, WATERMARK, Element
 from penstock.runtime.source import Poll, SourceOperator
 from penstock.runtime.valve import WatermarkValve
 
 if TYPE_CHECKING:
-    from penstock.runtime.barriers import Snapshots
+    from penstock.checkpoint.options import CheckpointOptions
     from penstock.runtime.chain import Chain
     from penstock.runtime.context import SubtaskInfo
     from penstock.runtime.processing_time import ProcessingTimeService
+    from penstock.runtime.restored import RestoredSubtask
+    from penstock.runtime.snapshots import SubtaskSnapshots
 
 __all__ = ["ChannelKey", "Subtask"]
 
@@ -44,8 +47,10 @@ class Subtask:
         self._entries = [process for _, process in self._channels.values()]
         self._source = head if isinstance(head, SourceOperator) else None
         self._gate: BarrierGate | None = None
+        self._snapshots: SubtaskSnapshots | None = None
+        self._is_stopping = False
 
-    def checkpoint_with(self, snapshots: Snapshots, processing_time: ProcessingTimeService) -> None:
+    def checkpoint_with(self, snapshots: SubtaskSnapshots, processing_time: ProcessingTimeService) -> None:
         """Take part in checkpoints: barriers are aligned and answered with snapshots."""
         self._snapshots = snapshots
         self._gate = BarrierGate(len(self._channels), snapshots, processing_time, self._process)
@@ -60,9 +65,14 @@ class Subtask:
         """Tell whether records may come from a thread of the source's own."""
         return self._source is not None and self._source.has_thread and not self.is_finished
 
-    def open(self) -> None:
-        """Open the chain; a subtask without any channel is finished at once."""
-        self.chain.open()
+    def open(self, restored: RestoredSubtask | None = None) -> None:
+        """Open the chain, with restored state if there is some; a subtask without any channel is finished at once."""
+        if restored is None:
+            self.chain.open()
+        else:
+            restored.open_chain(self.chain, self.info)
+            for number, elements in restored.in_flight():
+                self._process(number, elements)
         if self._source is None and not self._channels:
             self._finish()
 
@@ -116,11 +126,38 @@ class Subtask:
         """Ask the source for records; without a source there is nothing to ask."""
         if self._source is None or self.is_finished:
             return Poll.FINISHED
+        if self._is_stopping:
+            return Poll.NOTHING  # nothing may follow the barrier of the job's last savepoint
         answer = self._source.poll()
         if answer is Poll.FINISHED:
             self._source.finish()
             self._finish()
         return answer
+
+    def trigger(self, checkpoint_id: int, options: CheckpointOptions) -> None:
+        """Begin a checkpoint here: in a source, or where the end of all input has been seen."""
+        if self.is_finished or self._snapshots is None:
+            return
+        if self._source is None:
+            self._snapshots.take(checkpoint_id, options, has_recording=False)
+            return
+        if options.is_draining:
+            self._source.finish()
+        with self._source.held_for_snapshot():
+            self._snapshots.take(checkpoint_id, options, has_recording=False)
+        self._is_stopping = options.kind is CheckpointKind.STOP
+
+    def on_complete(self, checkpoint_id: int) -> None:
+        """Take note that a checkpoint is complete."""
+        if self._snapshots is not None:
+            self._snapshots.completed(checkpoint_id)
+
+    def on_abort(self, checkpoint_id: int) -> None:
+        """Take note that a checkpoint was given up: channels that wait for it go on, a stopped source reads on."""
+        if self._snapshots is not None and self._gate is not None:
+            self._is_stopping = False
+            self._snapshots.aborted(checkpoint_id)
+            self._gate.on_abort(checkpoint_id)
 
     def cancel(self) -> None:
         """Make the source stop; the end of its input then runs through the job."""
@@ -132,6 +169,8 @@ class Subtask:
         self.chain.broadcast(END_OF_INPUT)
         self.chain.flush()
         self.is_finished = True
+        if self._snapshots is not None:
+            self._snapshots.finish()
 
     def close(self) -> None:
         """Close the chain."""

@@ -11,6 +11,7 @@ from penstock.runtime.codec import decode
 from penstock.runtime.context import OperatorContext, SubtaskInfo
 from penstock.runtime.partitioners import make_writer
 from penstock.runtime.processing_time import ProcessingTimeService
+from penstock.runtime.snapshots import SubtaskSnapshots
 from penstock.runtime.source import Poll
 from penstock.runtime.subtask import Subtask
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
@@ -19,10 +20,14 @@ from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.metrics import MetricGroup
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from penstock.graph.job import Job
     from penstock.graph.nodes import Node
     from penstock.graph.plan import Edge, Vertex
     from penstock.runtime.clock import Clock
+    from penstock.runtime.restored import RestoredSubtask
+    from penstock.runtime.snapshots import CheckpointLink
 
 __all__ = ["Task"]
 
@@ -37,7 +42,15 @@ class Task:
     """
 
     def __init__(
-        self, job: Job, stage: int, index: int, *, clock: Clock, services: dict[str, Any], attempt: int = 0
+        self,
+        job: Job,
+        stage: int,
+        index: int,
+        *,
+        clock: Clock,
+        services: dict[str, Any],
+        attempt: int = 0,
+        link: CheckpointLink | None = None,
     ) -> None:
         self.job = job
         self.stage = stage
@@ -48,6 +61,8 @@ class Task:
         self.metrics = MetricGroup(clock.now)
         self._services = services
         self._attempt = attempt
+        self._link = link
+        self._is_released = link is None
         plan = job.plan
         self._edges = {edge.id: edge for edge in plan.edges}
         self._target_stage = {edge.id: plan.vertices[edge.target].stage for edge in plan.edges}
@@ -69,14 +84,23 @@ class Task:
         return all(subtask.is_finished for subtask in self.subtasks.values())
 
     @property
+    def may_end(self) -> bool:
+        """Tell whether the task has finished and is not needed for the last checkpoint any more."""
+        return self._is_released and self.is_finished
+
+    def release(self) -> None:
+        """Let the task end once it has finished: the coordinator needs it no longer."""
+        self._is_released = True
+
+    @property
     def has_running_source(self) -> bool:
         """Tell whether a source function runs in its thread, so that records may come at any time."""
         return any(subtask.has_running_source for subtask in self._sources)
 
-    def open(self) -> None:
-        """Open all subtasks."""
-        for subtask in self.subtasks.values():
-            subtask.open()
+    def open(self, restored: Mapping[int, RestoredSubtask] | None = None) -> None:
+        """Open all subtasks, each with the state it is restored from, if any."""
+        for vertex, subtask in self.subtasks.items():
+            subtask.open(None if restored is None else restored.get(vertex))
 
     def receive(self, block: bytes) -> None:
         """Take a block: for a subtask of this task, or to pass on."""
@@ -153,7 +177,10 @@ class Task:
                 edge.partitioning, self.index, plan.vertices[edge.source].parallelism, vertex.parallelism
             )
         ]
-        return Subtask(vertex.id, self._info(vertex, vertex.name), chain, channels)
+        subtask = Subtask(vertex.id, self._info(vertex, vertex.name), chain, channels)
+        if self._link is not None:
+            subtask.checkpoint_with(SubtaskSnapshots((vertex.id, self.index), chain, self._link), self.processing_time)
+        return subtask
 
     def _channel(self, edge: Edge, target: int) -> ChannelWriter:
         header = _HEADER.pack(edge.id, self.index, target)

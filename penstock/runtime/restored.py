@@ -1,0 +1,67 @@
+"""Brings a subtask back to the state of a checkpoint."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.runtime.key_groups import key_group_range
+from penstock.statestore.snapshot import KeyedStateReader
+
+if TYPE_CHECKING:
+    from penstock.checkpoint.subtask_state import SubtaskState
+    from penstock.runtime.barriers import Recorded
+    from penstock.runtime.chain import Chain
+    from penstock.runtime.context import SubtaskInfo
+    from penstock.runtime.operator import Operator
+    from penstock.statestore.handles import StateFiles
+    from penstock.statestore.snapshot import Timer
+
+__all__ = ["RestoredSubtask"]
+
+
+@dataclass(frozen=True)
+class RestoredSubtask:
+    """The state a subtask starts with, and where its bytes are."""
+
+    checkpoint_id: int
+    state: SubtaskState
+    files: StateFiles
+
+    def open_chain(self, chain: Chain, info: SubtaskInfo) -> None:
+        """Put state in place, open the chain, then bring timers back: an operator has its timers once it is open."""
+        timers = [self._restore(operator, info) for operator in chain.operators]
+        chain.open()
+        for operator, waiting in zip(chain.operators, timers, strict=True):
+            if waiting:
+                operator.restore_timers(waiting)
+
+    def in_flight(self) -> Recorded:
+        """Return the elements that an unaligned barrier had overtaken: they are processed before anything else."""
+        stored = self.state.in_flight
+        if stored is None:
+            return []
+        source = self.files.open(stored)
+        recorded: Recorded = pickle.loads(source.read_at(0, source.size))
+        return recorded
+
+    def _restore(self, operator: Operator, info: SubtaskInfo) -> list[Timer]:
+        context = operator.context
+        context.restored_checkpoint_id = self.checkpoint_id
+        state = self.state.operators.get(context.operator_id)
+        if state is None:
+            return []
+        if state.operator is not None:
+            context.operator_state.restore(state.operator)
+        if state.own:
+            operator.restore([pickle.loads(own) for own in state.own])
+        if context.state is None or not state.keyed:
+            return []
+        readers = [
+            KeyedStateReader(self.files.open(stored), operator=info.name)
+            for handle in state.keyed
+            for _, stored in handle.files
+        ]
+        groups = key_group_range(info.index, info.parallelism, info.max_parallelism)
+        return context.state.restore(readers, groups, info.max_parallelism)
