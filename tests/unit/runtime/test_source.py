@@ -200,7 +200,7 @@ def test_reading_goes_on_at_the_positions_of_a_snapshot() -> None:
     snapshot = bench.operator.snapshot(1)
     assert snapshot == {"collection": READ_LIMIT}
     again = SplitSourceOperator(source, None)
-    again.restore(snapshot)
+    again.restore([snapshot])
     restored = Bench(again)
     while again.poll() is Poll.EMITTED:
         pass
