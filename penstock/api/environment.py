@@ -170,6 +170,11 @@ class StreamExecutionEnvironment(EnvironmentSettings):
             plan=make_plan(graph, settings),
             settings=settings,
             execution_config=self._config,
+            checkpoints=self._checkpoint_config,
+            state_backend=self._state_backend,
+            savepoint_directory=self._savepoint_directory,
+            restore_path=self._restore_path,
+            allows_non_restored_state=self._allows_non_restored_state,
         )
         self._first_pending = len(self.graph) + 1
         return job

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from penstock.api.checkpoint_settings import CheckpointSettings
 from penstock.api.program import location
 from penstock.api.step_settings import check_max_parallelism, check_parallelism
 from penstock.errors import ProgramError
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["EnvironmentSettings"]
 
 
-class EnvironmentSettings:
+class EnvironmentSettings(CheckpointSettings):
     """What applies to all jobs of an environment."""
 
     _default_local_parallelism: ClassVar[int | None] = None
 
     def __init__(self, configuration: Configuration) -> None:
+        super().__init__()
         self._configuration = configuration
         self._config = ExecutionConfig()
         self._is_chaining_enabled = True
@@ -39,6 +41,7 @@ class EnvironmentSettings:
         """Take over settings given under Flink's keys."""
         self._configuration.add_all(configuration)
         self._config.configure(configuration)
+        self._configure_checkpoints(configuration)
         if configuration.contains_key("parallelism.default"):
             self.set_parallelism(configuration.get_integer("parallelism.default", 1))
         if configuration.contains_key("pipeline.max-parallelism"):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from penstock.vocabulary.checkpoint_config import CheckpointConfig
+from penstock.vocabulary.state_backend import HashMapStateBackend, StateBackend
 
 if TYPE_CHECKING:
     from penstock.graph.plan import Plan
@@ -21,6 +24,12 @@ class Job:
     plan: Plan
     settings: JobSettings
     execution_config: ExecutionConfig
+    checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
+    state_backend: StateBackend = field(default_factory=HashMapStateBackend)
+    savepoint_directory: str | None = None
+    restore_path: str | None = None
+    """The checkpoint or savepoint that the job starts from."""
+    allows_non_restored_state: bool = False
 
     @property
     def name(self) -> str:

@@ -48,7 +48,8 @@ class Subtask:
         self._source = head if isinstance(head, SourceOperator) else None
         self._gate: BarrierGate | None = None
         self._snapshots: SubtaskSnapshots | None = None
-        self._is_stopping = False
+        self._stopping_with: int | None = None
+        """The savepoint behind which this source emits nothing any more."""
 
     def checkpoint_with(self, snapshots: SubtaskSnapshots, processing_time: ProcessingTimeService) -> None:
         """Take part in checkpoints: barriers are aligned and answered with snapshots."""
@@ -126,8 +127,8 @@ class Subtask:
         """Ask the source for records; without a source there is nothing to ask."""
         if self._source is None or self.is_finished:
             return Poll.FINISHED
-        if self._is_stopping:
-            return Poll.NOTHING  # nothing may follow the barrier of the job's last savepoint
+        if self._stopping_with is not None:
+            return Poll.NOTHING
         answer = self._source.poll()
         if answer is Poll.FINISHED:
             self._source.finish()
@@ -145,17 +146,22 @@ class Subtask:
             self._source.finish()
         with self._source.held_for_snapshot():
             self._snapshots.take(checkpoint_id, options, has_recording=False)
-        self._is_stopping = options.kind is CheckpointKind.STOP
+        if options.kind is CheckpointKind.STOP:
+            self._stopping_with = checkpoint_id
 
     def on_complete(self, checkpoint_id: int) -> None:
-        """Take note that a checkpoint is complete."""
+        """Take note that a checkpoint is complete; a source that has stopped with it ends the stream."""
         if self._snapshots is not None:
             self._snapshots.completed(checkpoint_id)
+        if self._stopping_with == checkpoint_id and not self.is_finished:
+            self.cancel()
+            self._finish()
 
     def on_abort(self, checkpoint_id: int) -> None:
         """Take note that a checkpoint was given up: channels that wait for it go on, a stopped source reads on."""
         if self._snapshots is not None and self._gate is not None:
-            self._is_stopping = False
+            if self._stopping_with == checkpoint_id:
+                self._stopping_with = None
             self._snapshots.aborted(checkpoint_id)
             self._gate.on_abort(checkpoint_id)
 

@@ -1,0 +1,100 @@
+"""The environment's settings for state and checkpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from penstock.api.program import check_function, location
+from penstock.errors import ProgramError
+from penstock.vocabulary.checkpoint_config import CheckpointConfig
+from penstock.vocabulary.durations import to_millis
+from penstock.vocabulary.state_backend import HashMapStateBackend, StateBackend
+
+if TYPE_CHECKING:
+    from penstock.vocabulary.configuration import Configuration
+    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.runtime_mode import CheckpointingMode
+
+__all__ = ["CheckpointSettings"]
+
+
+class CheckpointSettings:
+    """When checkpoints are taken, where they are kept and which backend holds the state."""
+
+    def __init__(self) -> None:
+        self._checkpoint_config = CheckpointConfig()
+        self._state_backend: StateBackend = HashMapStateBackend()
+        self._savepoint_directory: str | None = None
+        self._restore_path: str | None = None
+        self._allows_non_restored_state = False
+
+    def _configure_checkpoints(self, configuration: Configuration) -> None:
+        self._checkpoint_config.configure(configuration)
+        backend = StateBackend.from_configuration(configuration)
+        if backend is not None:
+            self.set_state_backend(backend)
+        directory = configuration.first_key("execution.checkpointing.savepoint-dir", "state.savepoints.dir")
+        if directory is not None:
+            self._savepoint_directory = configuration.get_string(directory, None)
+        path = configuration.first_key("execution.state-recovery.path", "execution.savepoint.path")
+        if path is not None:
+            self._restore_path = configuration.get_string(path, None)
+        for key in ("execution.state-recovery.ignore-unclaimed-state", "execution.savepoint.ignore-unclaimed-state"):
+            self._allows_non_restored_state = configuration.get_boolean(key, self._allows_non_restored_state)
+
+    def enable_checkpointing(self, interval: TimeLength, mode: CheckpointingMode | None = None) -> Self:
+        """Take a checkpoint every so many milliseconds."""
+        millis = to_millis(interval)
+        if millis < 1:
+            message = f"The checkpoint interval must be at least 1 ms, not {interval!r}."
+            raise ProgramError(message, location())
+        self._checkpoint_config.set_checkpoint_interval(millis)
+        if mode is not None:
+            self._checkpoint_config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """Return the checkpoint settings, which can be changed."""
+        return self._checkpoint_config
+
+    def get_checkpoint_interval(self) -> int:
+        """Return the interval in milliseconds, -1 if no checkpoints are taken."""
+        return self._checkpoint_config.get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """Return whether records count exactly once or at least once."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """Return whether records count exactly once or at least once."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Tell whether barriers overtake records."""
+        return self._checkpoint_config.is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Tell whether unaligned checkpoints are forced."""
+        return self._checkpoint_config.is_force_unaligned_checkpoints()
+
+    def set_state_backend(self, state_backend: StateBackend) -> Self:
+        """Choose where keyed state is kept; the older backends also say where checkpoints go."""
+        check_function(state_backend, StateBackend, "set_state_backend", allow_callable=False)
+        self._state_backend = state_backend
+        storage = state_backend.get_checkpoint_storage()
+        if storage is not None:
+            self._checkpoint_config.set_checkpoint_storage(storage)
+        return self
+
+    def get_state_backend(self) -> StateBackend:
+        """Return where keyed state is kept."""
+        return self._state_backend
+
+    def set_default_savepoint_directory(self, directory: str) -> Self:
+        """Set where savepoints go that are asked for without a directory."""
+        self._savepoint_directory = directory
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """Return where savepoints go that are asked for without a directory."""
+        return self._savepoint_directory
