@@ -78,12 +78,14 @@ def build_chain(
 ) -> Chain:
     """Build and wire the operators of a vertex for one subtask."""
     operators = {node.id: build_operator(node.step) for node in vertex.nodes}
+    names = {node.id: node.label for node in vertex.nodes}
     writers: list[ExchangeWriter] = []
     receivers: dict[tuple[int, str | None], list[Receiver]] = defaultdict(list)
     for link in vertex.links:
         receivers[link.source, link.tag].append(operators[link.target])
     for edge in outputs:
         writer = make_writer(edge)
+        writer.step = names[edge.source_node]
         writers.append(writer)
         receivers[edge.source_node, edge.tag].append(writer)
     for node in reversed(vertex.nodes):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PenstockError, UserFunctionError
+from penstock.errors import PenstockError, SerializationError, UserFunctionError
 from penstock.runtime.functions import describe_function
 from penstock.runtime.operator import Operator
 
@@ -38,7 +38,7 @@ class _Place:
 
 def explain_failure(error: BaseException, task: Task | None = None) -> PenstockError:
     """Return the error to show: a ``UserFunctionError`` where a function of the program raised, with its traceback."""
-    if isinstance(error, UserFunctionError):
+    if isinstance(error, UserFunctionError | SerializationError):
         return error
     place = _find(error)
     if place.operator is None:

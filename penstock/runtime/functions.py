@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,9 @@ class ListCollector:
 
 def describe_function(function: Any) -> str:
     """Return the name of a function of the program with its file and line."""
-    target = function if inspect.isroutine(function) else type(function)
+    while isinstance(function, functools.partial):
+        function = function.func
+    target = function if inspect.isroutine(function) or isinstance(function, type) else type(function)
     name = getattr(target, "__qualname__", repr(target))
     try:
         code = getattr(target, "__code__", None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from penstock.errors import SerializationError
 from penstock.runtime.codec import encode
 from penstock.runtime.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps, Values
 
@@ -115,6 +116,8 @@ class ExchangeWriter:
     def __init__(self, channels: Sequence[ChannelWriter]) -> None:
         self._channels = channels
         self.records = 0
+        self.step = "?"
+        """The step whose results are sent, for messages."""
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Take a run of records."""
@@ -122,7 +125,7 @@ class ExchangeWriter:
         self._spread(values, timestamps)
         for channel in self._channels:
             if channel.is_full():
-                channel.flush()
+                self._flush(channel)
 
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
         """Put records into channels; here: all of them into the only channel."""
@@ -151,4 +154,11 @@ class ExchangeWriter:
     def flush(self) -> None:
         """Send all unfilled blocks."""
         for channel in self._channels:
+            self._flush(channel)
+
+    def _flush(self, channel: ChannelWriter) -> None:
+        try:
             channel.flush()
+        except SerializationError as error:
+            message = f"{error}\n  in step    {self.step!r}"
+            raise SerializationError(message) from error.__cause__
