@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 _KEYED_ONLY = frozenset(
     {"count_window", "filter_with_state", "flat_map_with_state", "map_with_state", "max", "max_by", "min", "min_by"}
-    | {"reduce", "sum", "time_window", "window"}
+    | {"interval_join", "reduce", "sum", "time_window", "window"}
 )
 """What a program may expect here but finds on a keyed stream only."""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.api.interval_join import IntervalJoin
     from penstock.api.windowed_stream import WindowedStream
     from penstock.graph import partitioning as ways
     from penstock.graph.nodes import Upstream
@@ -120,6 +121,12 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         from penstock.api.windowed_stream import time_window
 
         return time_window(self, size, slide)
+
+    def interval_join(self, other_stream: KeyedStream[K, Any]) -> IntervalJoin[T, Any, K]:
+        """Pair the records of two keyed streams by the distance of their timestamps."""
+        from penstock.api.interval_join import IntervalJoin
+
+        return IntervalJoin(self, other_stream)
 
     def _partitioned(self, way: ways.Partitioning) -> NoReturn:
         message = "Cannot override partitioning for KeyedStream. A keyed stream is spread by its key."

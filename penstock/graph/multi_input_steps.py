@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Any
 from penstock.graph.steps import KeySelectorFunction, Step
 
 if TYPE_CHECKING:
+    from penstock.vocabulary.output_tag import OutputTag
     from penstock.vocabulary.state_descriptors import MapStateDescriptor
 
-__all__ = ["BroadcastProcessStep", "CoFlatMapStep", "CoMapStep", "CoProcessStep", "JoinKind", "TwoInputStep"]
+__all__ = [
+    "BroadcastProcessStep",
+    "CoFlatMapStep",
+    "CoMapStep",
+    "CoProcessStep",
+    "IntervalJoinStep",
+    "JoinKind",
+    "TwoInputStep",
+]
 
 
 class JoinKind(enum.Enum):
@@ -76,3 +85,15 @@ class BroadcastProcessStep(TwoInputStep):
 
     function: Any
     descriptors: tuple[MapStateDescriptor[Any, Any], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalJoinStep(TwoInputStep):
+    """Pairs records of equal key where ``left + lower <= right <= left + upper``, in milliseconds of event time."""
+
+    function: Any
+    lower: int
+    upper: int
+    kind: JoinKind = JoinKind.INNER
+    left_late_tag: OutputTag[Any] | None = None
+    right_late_tag: OutputTag[Any] | None = None

@@ -16,12 +16,21 @@ __all__ = ["LateRecords"]
 _LOG = logging.getLogger("penstock.late")
 _WARN_EVERY_MS = 10_000
 _SHOWN_LENGTH = 200
+_WINDOW_ADVICE = "allowed_lateness() or side_output_late_data() on the window"
 
 
 class LateRecords:
-    """Takes the late records of one window operator."""
+    """Takes the late records of one operator; ``advice`` names the calls that would keep them."""
 
-    def __init__(self, context: OperatorContext, output: Output, tag: OutputTag[Any] | None, lateness: int) -> None:
+    def __init__(
+        self,
+        context: OperatorContext,
+        output: Output,
+        tag: OutputTag[Any] | None,
+        lateness: int,
+        advice: str = _WINDOW_ADVICE,
+    ) -> None:
+        self._advice = advice
         self._step = context.info.label
         self._clock = context.clock
         self._emit = None if tag is None else output.side(tag.tag_id)
@@ -58,8 +67,8 @@ class LateRecords:
         dropped, self._dropped_when_warned = total - self._dropped_when_warned, total
         _LOG.warning(
             "Step %r dropped %d late record%s (%d in all). Example: %s with timestamp %d came %d ms behind the"
-            " watermark %d, and the allowed lateness is %d ms. To keep such records call allowed_lateness() or"
-            " side_output_late_data() on the window, or give the watermark strategy a larger out-of-orderness bound.",
+            " watermark %d, and the allowed lateness is %d ms. To keep such records call %s, or give the watermark"
+            " strategy a larger out-of-orderness bound.",
             self._step,
             dropped,
             "" if dropped == 1 else "s",
@@ -69,6 +78,7 @@ class LateRecords:
             watermark - timestamp,
             watermark,
             self._lateness,
+            self._advice,
         )
 
 

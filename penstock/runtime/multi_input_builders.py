@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.graph import multi_input_steps as steps
 from penstock.runtime.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from penstock.runtime.connected import CoFlatMapOperator, CoMapOperator, CoProcessOperator, KeyedCoProcessOperator
+from penstock.runtime.interval_join import IntervalJoinOperator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,5 +31,6 @@ MULTI_INPUT_BUILDERS: dict[type[Step], Callable[[Any], Operator]] = {
     steps.CoFlatMapStep: CoFlatMapOperator,
     steps.CoMapStep: CoMapOperator,
     steps.CoProcessStep: _co_process,
+    steps.IntervalJoinStep: IntervalJoinOperator,
 }
 """What makes an operator of each kind of step."""

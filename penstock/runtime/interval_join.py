@@ -1,0 +1,235 @@
+"""The operator of interval joins.
+
+Each side is buffered until the watermark says that no partner can come any more: a left record until
+``its timestamp + upper``, a right one until ``its timestamp - lower``. An arriving record is paired with what the other
+side has buffered; the results carry the later timestamp of the pair, so none of them is late.
+
+In outer joins a record that has found no partner comes out when its buffer time is over, with its own timestamp. Time
+goes on behind the operator with the delay that this takes, so that these results are not late either.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import MissingTimestampError, ProgramError
+from penstock.runtime.context import open_function
+from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.join_buffer import JoinBuffer, join_buffer
+from penstock.runtime.late_records import LateRecords
+from penstock.runtime.operator import Operator
+from penstock.runtime.process import with_collector
+from penstock.runtime.tagged import emit_results
+from penstock.runtime.timers import InternalTimers
+from penstock.vocabulary.functions import Function
+from penstock.vocabulary.process_functions import ProcessJoinFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.graph.multi_input_steps import IntervalJoinStep
+    from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.output import Output
+    from penstock.vocabulary.output_tag import OutputTag
+
+__all__ = ["IntervalJoinOperator"]
+
+_CLEANUPS_PER_INTERVAL = 4
+"""How often an inner join cleans up in the time that a record is kept: rarely is cheap, often saves memory."""
+
+
+class _PairContext(ProcessJoinFunction.Context):
+    """What a join function sees; one object, renewed for each pair."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self.left: int | None = None
+        self.right: int | None = None
+        self.time = 0
+
+    def get_left_timestamp(self) -> int:
+        """Return the event time of the left record."""
+        return self._known(self.left, "left")
+
+    def get_right_timestamp(self) -> int:
+        """Return the event time of the right record."""
+        return self._known(self.right, "right")
+
+    def get_timestamp(self) -> int:
+        """Return the event time of the results."""
+        return self.time
+
+    def output(self, output_tag: OutputTag[Any], value: Any) -> None:
+        """Send a value to a side output, with the event time of the results."""
+        self._output.side(output_tag.tag_id)([value], [self.time])
+
+    @staticmethod
+    def _known(timestamp: int | None, side: str) -> int:
+        if timestamp is None:
+            message = f"This outer join found no {side} record, so there is no timestamp of it; test for None first."
+            raise ProgramError(message)
+        return timestamp
+
+
+class _Side:
+    """One input of the join: how long its records are kept, and which of the other side they look for."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        key: Callable[[Any], Any],
+        buffer: JoinBuffer,
+        life: int,
+        low: int,
+        high: int,
+        is_padded: bool,
+        late: LateRecords,
+    ) -> None:
+        self.name = name
+        self.is_left = name == "left"
+        self.key = key
+        self.buffer = buffer
+        self.life = life
+        """How long a record is kept, measured from its timestamp."""
+        self.low = low
+        self.high = high
+        """A record at t is paired with the other side's from ``t + low`` to ``t + high``."""
+        self.is_padded = is_padded
+        """Whether a record without partner comes out; then each is kept as ``[record, has a partner]``."""
+        self.late = late
+        # The moment at which a record of an outer join comes out can be seen, that at which one is forgotten cannot.
+        self.cleanup_step = 1 if is_padded else max(1, (high - low) // _CLEANUPS_PER_INTERVAL)
+
+
+class IntervalJoinOperator(Operator):
+    """Pairs records of two keyed streams by the distance of their timestamps."""
+
+    def __init__(self, step: IntervalJoinStep) -> None:
+        self.step = step
+        self.function = step.function
+
+    def open(self) -> None:
+        """Prepare buffers and timers and resolve the function."""
+        step, context = self.step, self.context
+        backend = context.keyed_state()
+        self.timers = InternalTimers(
+            context.keys, context.processing_time, on_event_time=self._expire, on_processing_time=self._expire
+        )
+        self._pair = _PairContext(self.output)
+        self._left, self._right = (
+            _Side(
+                name,
+                key=key,  # type: ignore[arg-type]
+                buffer=join_buffer(backend, f"interval-join-{name}"),
+                life=max(0, high),
+                low=low,
+                high=high,
+                is_padded=is_padded,
+                late=LateRecords(context, self.output, tag, 0, f"side_output_{name}_late_data() on the join"),
+            )
+            for name, key, low, high, is_padded, tag in (
+                ("left", step.key, step.lower, step.upper, step.kind.keeps_left, step.left_late_tag),
+                ("right", step.second_key, -step.upper, -step.lower, step.kind.keeps_right, step.right_late_tag),
+            )
+        )
+        self._delay = max((side.life for side in (self._left, self._right) if side.is_padded), default=0)
+        self._results: Values = []
+        self._times: list[int] = []
+        open_function(self.function, context)
+        self._call = with_collector(self.function.process_element, 3)
+
+    def close(self) -> None:
+        """Close the function."""
+        if isinstance(self.function, Function):
+            self.function.close()
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Pair records of the left side with the buffered ones of the right side."""
+        self._join(values, timestamps, self._left, self._right)
+
+    def process_second(self, values: Values, timestamps: Timestamps) -> None:
+        """Pair records of the right side with the buffered ones of the left side."""
+        self._join(values, timestamps, self._right, self._left)
+
+    def _join(self, values: Values, timestamps: Timestamps, own: _Side, other: _Side) -> None:
+        if timestamps is None:
+            raise self._missing_timestamp(values[0])
+        keys, watermark, key_of = self.context.keys, self.timers.current_watermark, own.key
+        between, add, add_timer = other.buffer.between, own.buffer.add, self.timers.event_timers.add
+        low, high, life, step, name = own.low, own.high, own.life, own.cleanup_step, own.name
+        # What the watermark has ended is gone, even if the cleanup has not come by yet.
+        oldest = watermark - other.life + 1
+        is_padded = own.is_padded
+        for value, timestamp in zip(values, timestamps, strict=True):
+            if timestamp < watermark:
+                own.late.take(value, timestamp, watermark)
+                continue
+            if timestamp == MIN_TIMESTAMP:
+                raise self._missing_timestamp(value)
+            keys.key = key = key_of(value)
+            start = timestamp + low
+            found = between(key, start if start > oldest else oldest, timestamp + high)
+            if found:
+                self._emit_pairs(value, timestamp, own, other, found)
+            add(key, timestamp, [value, bool(found)] if is_padded else value)
+            add_timer(-(-(timestamp + life) // step) * step, key, name)
+        own.late.flush()
+        self._flush()
+
+    def _emit_pairs(self, value: Any, timestamp: int, own: _Side, other: _Side, found: Any) -> None:
+        pair, call, results, times = self._pair, self._call, self._results, self._times
+        is_left, is_padded = own.is_left, other.is_padded
+        for other_time, partners in found:
+            pair.time = time = timestamp if timestamp > other_time else other_time
+            pair.left, pair.right = (timestamp, other_time) if is_left else (other_time, timestamp)
+            for partner in partners:
+                if is_padded:
+                    partner[1] = True
+                    partner = partner[0]
+                made = call(value, partner, pair) if is_left else call(partner, value, pair)
+                if made is not None:
+                    results.extend(made)
+                    times.extend([time] * (len(results) - len(times)))
+            if is_padded:
+                other.buffer.keep(other_time, partners)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Forget what can find no partner any more; in outer joins it comes out first."""
+        self.timers.advance_watermark(timestamp)
+        self._flush()
+        if self._delay and timestamp != MAX_TIMESTAMP:
+            timestamp = max(timestamp - self._delay, MIN_TIMESTAMP)
+        self.output.emit_watermark(timestamp)
+
+    def _expire(self, timestamp: int, key: Any, name: str) -> None:
+        side = self._left if name == "left" else self._right
+        self.context.keys.key = key
+        gone = side.buffer.expire(key, timestamp - side.life)
+        if side.is_padded:
+            for time, records in gone:
+                for value, has_partner in records:
+                    if not has_partner:
+                        self._emit_alone(value, time, side)
+
+    def _emit_alone(self, value: Any, timestamp: int, side: _Side) -> None:
+        pair = self._pair
+        pair.time = timestamp
+        pair.left, pair.right = (timestamp, None) if side.is_left else (None, timestamp)
+        made = self._call(value, None, pair) if side.is_left else self._call(None, value, pair)
+        if made is not None:
+            self._results.extend(made)
+            self._times.extend([timestamp] * (len(self._results) - len(self._times)))
+
+    def _flush(self) -> None:
+        if self._results:
+            results, times = self._results, self._times
+            self._results, self._times = [], []
+            emit_results(self.output, results, times)
+
+    def _missing_timestamp(self, value: Any) -> MissingTimestampError:
+        return MissingTimestampError(
+            f"The interval join {self.context.info.name!r} works in event time, but got a record without a timestamp:"
+            f" {value!r:.200}. Call assign_timestamps_and_watermarks() with a strategy that has a timestamp assigner"
+            " on both streams before the join."
+        )
