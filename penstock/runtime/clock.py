@@ -11,12 +11,21 @@ __all__ = ["Clock", "ManualClock", "SystemClock", "monotonic_seconds", "pause"]
 class Clock(Protocol):
     """Gives the processing time in milliseconds since the epoch."""
 
+    timer_delay: int
+    """How many milliseconds after its time a timer fires."""
+
     def now(self) -> int:
         """Return the current processing time in milliseconds."""
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock.
+
+    As in Flink, timers fire one millisecond after their time: a window that ends with millisecond T is complete when T
+    is over, not when it begins.
+    """
+
+    timer_delay = 1
 
     def now(self) -> int:
         """Return the machine's time in milliseconds."""
@@ -24,7 +33,9 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is moved: for tests."""
+    """A clock that stands still until it is moved: for tests. Timers fire as soon as it is moved to their time."""
+
+    timer_delay = 0
 
     def __init__(self, start: int = 0) -> None:
         self._now = start

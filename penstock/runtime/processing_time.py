@@ -57,17 +57,21 @@ class ProcessingTimeService:
 
         self.schedule(self.clock.now() + interval, run)
 
+    def timer_time(self) -> int:
+        """Return the time up to which callbacks are due."""
+        return self.clock.now() - self.clock.timer_delay
+
     def next_time(self) -> int | None:
         """Return when the next callback is due, ``None`` if there is none."""
         while self._queue and self._queue[0][2].is_cancelled:
             heapq.heappop(self._queue)
-        return self._queue[0][0] if self._queue else None
+        return self._queue[0][0] + self.clock.timer_delay if self._queue else None
 
     def fire_due(self) -> bool:
         """Run every callback whose time has come, in order; tell whether there was one."""
         if not self._queue:
             return False
-        now = self.clock.now()
+        now = self.timer_time()
         has_fired = False
         while self._queue and self._queue[0][0] <= now:
             call = heapq.heappop(self._queue)[2]

@@ -68,13 +68,13 @@ class TimerQueue:
         """Fire all timers up to and including a time, also those that are registered meanwhile."""
         while (timestamp := self.first()) is not None and timestamp <= limit:
             bucket = self._buckets[timestamp]
-            while bucket:
-                # One by one: a callback may delete timers of the same timestamp or register new ones.
-                key, namespace = owner = next(iter(bucket))
-                del bucket[owner]
-                if not bucket:
-                    del self._buckets[timestamp]
-                on_timer(timestamp, key, namespace)
+            # A copy, because a callback may delete timers of the same timestamp or register new ones, which come next.
+            for owner in list(bucket):
+                if owner in bucket:
+                    del bucket[owner]
+                    on_timer(timestamp, *owner)
+            if not bucket and self._buckets.get(timestamp) is bucket:
+                del self._buckets[timestamp]
 
     def __len__(self) -> int:
         return sum(len(bucket) for bucket in self._buckets.values())
@@ -153,5 +153,5 @@ class InternalTimers:
     def _fire_due(self, _: int) -> None:
         self._wake_up = None
         # The limit is read once: a function that registers the next timer from its callback does not starve its input.
-        self.processing_timers.fire_up_to(self.current_processing_time(), self._on_processing_time)
+        self.processing_timers.fire_up_to(self._processing_time.timer_time(), self._on_processing_time)
         self._schedule_wake_up()
