@@ -1,0 +1,177 @@
+"""The little that checkpoints need of a file system, and the local one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.errors import CorruptCheckpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO, TypeAlias
+
+    from penstock.statestore.snapshot import StateInput
+
+    FilesOf: TypeAlias = Callable[[str], "tuple[Files, str]"]
+
+__all__ = ["FileOutput", "Files", "LocalFiles", "local_files_of"]
+
+
+class FileOutput(Protocol):
+    """A new file that is being written."""
+
+    def write(self, data: bytes) -> object:
+        """Adds bytes."""
+
+    def close(self) -> None:
+        """Ends the file and makes it durable."""
+
+    def discard(self) -> None:
+        """Ends the file and removes it."""
+
+
+class Files(Protocol):
+    """A file system. Paths are absolute, with slashes and without a scheme; errors are ``OSError``.
+
+    Implementations are picklable: tasks on other machines write with them.
+    """
+
+    def create(self, path: str) -> FileOutput:
+        """Begins a new file; missing directories are made."""
+
+    def publish(self, path: str, data: bytes) -> None:
+        """Makes a whole file appear in one step, durably: a reader sees all of it or none."""
+
+    def open(self, path: str) -> StateInput:
+        """Opens a file for reading at any place."""
+
+    def size_of(self, path: str) -> int | None:
+        """Returns the number of bytes of a file, or None if there is no such file."""
+
+    def delete(self, path: str) -> None:
+        """Removes a file; nothing happens if it is missing."""
+
+    def delete_directory(self, path: str) -> None:
+        """Removes a directory with all its content; nothing happens if it is missing."""
+
+    def names_in(self, path: str) -> list[str]:
+        """Returns the names of the files and directories in a directory, sorted; none if it is missing."""
+
+
+class _LocalOutput:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO = path.open("xb")
+
+    def write(self, data: bytes) -> object:
+        return self._file.write(data)
+
+    def close(self) -> None:
+        with self._file:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def discard(self) -> None:
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+class _LocalInput:
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        try:
+            self._file = path.open("rb")
+        except OSError as error:
+            raise CorruptCheckpointError(self.name, f"cannot be opened ({error.strerror})") from error
+        self.size = os.fstat(self._file.fileno()).st_size
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        # Without seeking: several threads may read, and nobody else has the file's position.
+        parts: list[bytes] = []
+        while length > 0 and (part := os.pread(self._file.fileno(), length, offset)):
+            parts.append(part)
+            offset += len(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def __del__(self) -> None:
+        file = getattr(self, "_file", None)
+        if file is not None:
+            file.close()
+
+
+class LocalFiles:
+    """The file system of this machine, or one that is mounted on all machines of the cluster."""
+
+    def create(self, path: str) -> FileOutput:
+        """Begins a new file; missing directories are made."""
+        place = Path(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return _LocalOutput(place)
+
+    def publish(self, path: str, data: bytes) -> None:
+        """Writes beside the file, makes that durable, and renames it: what a crash leaves is never half a file."""
+        directory = Path(path).parent
+        directory.mkdir(parents=True, exist_ok=True)
+        # What the new file refers to was made durable file by file; its directory entries become so here.
+        _sync_directory(directory)
+        number, temporary = tempfile.mkstemp(prefix=f".{Path(path).name}-", dir=directory)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        _sync_directory(directory)
+        _sync_directory(directory.parent)
+
+    def open(self, path: str) -> StateInput:
+        """Opens a file for reading at any place."""
+        return _LocalInput(Path(path))
+
+    def size_of(self, path: str) -> int | None:
+        """Returns the number of bytes of a file, or None if there is no such file."""
+        place = Path(path)
+        return place.stat().st_size if place.is_file() else None
+
+    def delete(self, path: str) -> None:
+        """Removes a file; nothing happens if it is missing."""
+        Path(path).unlink(missing_ok=True)
+
+    def delete_directory(self, path: str) -> None:
+        """Removes a directory with all its content; nothing happens if it is missing."""
+        # A task that has not heard yet that its checkpoint is gone may be writing: what it leaves is discarded later.
+        shutil.rmtree(path, ignore_errors=True)
+
+    def names_in(self, path: str) -> list[str]:
+        """Returns the names of the files and directories in a directory, sorted; none if it is missing."""
+        place = Path(path)
+        return sorted(each.name for each in place.iterdir()) if place.is_dir() else []
+
+
+def local_files_of(location: str) -> tuple[Files, str]:
+    """Returns the local file system and the absolute path of a location with or without ``file://``.
+
+    Raises:
+        ValueError: The location is on another file system.
+    """
+    path = location.removeprefix("file://") if location.startswith("file://") else location.removeprefix("file:")
+    if "://" in path:
+        message = f"{location} is not in the local file system."
+        raise ValueError(message)
+    return LocalFiles(), str(Path(path).absolute())
+
+
+def _sync_directory(directory: Path) -> None:
+    number = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

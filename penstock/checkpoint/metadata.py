@@ -1,0 +1,208 @@
+"""What a checkpoint consists of, and the ``_metadata`` file that says so.
+
+The file holds the versioned, checksummed description of one checkpoint or savepoint. Its layout, numbers
+little-endian::
+
+    b"PENCHKPT", u16 version, u64 length of the body, u32 CRC-32 of the body, the body
+
+The body is a pickle of plain data only (dicts, lists, strings, numbers, bytes), so that it can be read without the
+program and by any later Penstock. Operator state, which holds values of the program, is in it as bytes that are read
+when they are needed. Keyed state is in files of its own unless it is small.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.checkpoint.options import CheckpointKind
+from penstock.checkpoint.subtask_state import OperatorState
+from penstock.errors import CorruptCheckpointError, StateRestoreError
+from penstock.statestore.handles import KeyedStateHandle, StoredBytes
+from penstock.statestore.operator_state import OperatorStateSnapshot
+from penstock.statestore.value_codec import ClassSchema, ClassTable, ValueReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from penstock.checkpoint.coordination import StoreMetadata
+    from penstock.checkpoint.subtask_state import SubtaskState
+
+__all__ = ["CheckpointMetadata", "OperatorInfo", "OperatorMetadata"]
+
+_MAGIC = b"PENCHKPT"
+_VERSION = 1
+_HEAD = struct.Struct("<8sHQI")
+
+
+@dataclass(frozen=True)
+class OperatorInfo:
+    """What the job's plan says of an operator."""
+
+    name: str
+    parallelism: int
+    max_parallelism: int
+
+
+@dataclass(frozen=True)
+class OperatorMetadata:
+    """The state of one operator in all its subtasks."""
+
+    info: OperatorInfo
+    subtasks: dict[int, OperatorState] = field(default_factory=dict)
+    in_flight: dict[int, StoredBytes] = field(default_factory=dict)
+    """Records that an unaligned barrier has overtaken, for the first operator of a chain, by subtask."""
+
+
+@dataclass(frozen=True)
+class CheckpointMetadata:
+    """One checkpoint or savepoint."""
+
+    job_id: str
+    checkpoint_id: int
+    timestamp: int
+    kind: CheckpointKind
+    operators: dict[str, OperatorMetadata]
+    """By operator id: the uid, or the hash that stands for it."""
+
+    @staticmethod
+    def of(job_id: str, action: StoreMetadata, infos: Mapping[str, OperatorInfo]) -> CheckpointMetadata:
+        """Puts together what the tasks acknowledged; tasks are ``(vertex, subtask)``, states ``SubtaskState``."""
+        operators = {operator: OperatorMetadata(info) for operator, info in infos.items()}
+        for task, acknowledged in action.states.items():
+            state: SubtaskState = acknowledged
+            subtask: int = task[1]  # type: ignore[index]
+            for operator, part in state.operators.items():
+                operators[operator].subtasks[subtask] = part
+            if state.in_flight is not None:
+                # The operators of a chain come in their order, and the first one takes its input.
+                operators[next(iter(state.operators))].in_flight[subtask] = state.in_flight
+        options = action.options
+        return CheckpointMetadata(job_id, action.checkpoint_id, options.timestamp, options.kind, operators)
+
+    def stored(self) -> Iterator[StoredBytes]:
+        """Returns all bytes that belong to the checkpoint, besides the metadata itself."""
+        for operator in self.operators.values():
+            yield from operator.in_flight.values()
+            for state in operator.subtasks.values():
+                for handle in state.keyed:
+                    yield from (stored for _, stored in handle.files)
+
+    def with_stored(self, change: Callable[[StoredBytes], StoredBytes]) -> CheckpointMetadata:
+        """Returns the same checkpoint with its bytes stored elsewhere."""
+        operators = {}
+        for operator_id, operator in self.operators.items():
+            subtasks = {}
+            for subtask, state in operator.subtasks.items():
+                keyed = tuple(
+                    replace(handle, files=tuple((name, change(stored)) for name, stored in handle.files))
+                    for handle in state.keyed
+                )
+                subtasks[subtask] = replace(state, keyed=keyed)
+            in_flight = {subtask: change(stored) for subtask, stored in operator.in_flight.items()}
+            operators[operator_id] = OperatorMetadata(operator.info, subtasks, in_flight)
+        return replace(self, operators=operators)
+
+    @property
+    def size(self) -> int:
+        """Returns the number of bytes of all state, shared files included."""
+        return sum(stored.size for stored in self.stored())
+
+    def encode(self) -> bytes:
+        """Returns the bytes of the file."""
+        body = pickle.dumps(
+            {
+                "job_id": self.job_id,
+                "checkpoint_id": self.checkpoint_id,
+                "timestamp": self.timestamp,
+                "kind": self.kind.value,
+                "operators": {name: _operator_to_plain(operator) for name, operator in self.operators.items()},
+            },
+            5,
+        )
+        return _HEAD.pack(_MAGIC, _VERSION, len(body), zlib.crc32(body)) + body
+
+    @staticmethod
+    def decode(data: bytes, name: str) -> CheckpointMetadata:
+        """Reads the bytes of the file ``name``.
+
+        Raises:
+            CorruptCheckpointError: The file is truncated, damaged or of a newer version.
+            StateRestoreError: Operator state in it cannot be read by this program.
+        """
+        if len(data) < _HEAD.size or data[: len(_MAGIC)] != _MAGIC:
+            raise CorruptCheckpointError(name, f"is truncated at {len(data)} bytes or holds no checkpoint metadata")
+        _, version, length, checksum = _HEAD.unpack_from(data)
+        if version > _VERSION:
+            problem = f"has version {version} of the metadata, and this Penstock reads up to version {_VERSION}"
+            raise CorruptCheckpointError(name, problem)
+        body = data[_HEAD.size :]
+        if len(body) != length:
+            raise CorruptCheckpointError(name, f"is truncated: {len(body)} of {length} bytes are there")
+        if zlib.crc32(body) != checksum:
+            raise CorruptCheckpointError(name, "is damaged (the checksum does not match)")
+        plain = pickle.loads(body)
+        return CheckpointMetadata(
+            job_id=plain["job_id"],
+            checkpoint_id=plain["checkpoint_id"],
+            timestamp=plain["timestamp"],
+            kind=CheckpointKind(plain["kind"]),
+            operators={key: _operator_from_plain(key, operator) for key, operator in plain["operators"].items()},
+        )
+
+
+def _operator_to_plain(operator: OperatorMetadata) -> dict[str, Any]:
+    return {
+        "info": vars(operator.info),
+        "subtasks": {subtask: _state_to_plain(state) for subtask, state in operator.subtasks.items()},
+        "in_flight": {subtask: vars(stored) for subtask, stored in operator.in_flight.items()},
+    }
+
+
+def _operator_from_plain(operator_id: str, plain: dict[str, Any]) -> OperatorMetadata:
+    info = OperatorInfo(**plain["info"])
+    return OperatorMetadata(
+        info=info,
+        subtasks={
+            subtask: _state_from_plain(state, f"{info.name} ({operator_id})")
+            for subtask, state in plain["subtasks"].items()
+        },
+        in_flight={subtask: StoredBytes(**stored) for subtask, stored in plain["in_flight"].items()},
+    )
+
+
+def _state_to_plain(state: OperatorState) -> dict[str, Any]:
+    keyed = [
+        {**vars(handle), "files": [(name, vars(stored)) for name, stored in handle.files]} for handle in state.keyed
+    ]
+    values = None
+    if state.operator is not None:
+        table = ClassTable()
+        content = table.dumps(vars(state.operator))
+        values = {"content": content, "classes": [vars(schema) for schema in table.schemas()]}
+    return {"keyed": keyed, "operator": values, "own": list(state.own)}
+
+
+def _state_from_plain(plain: dict[str, Any], operator: str) -> OperatorState:
+    keyed = tuple(
+        KeyedStateHandle(
+            handle["start"],
+            handle["stop"],
+            handle["form"],
+            tuple((name, StoredBytes(**stored)) for name, stored in handle["files"]),
+        )
+        for handle in plain["keyed"]
+    )
+    values = plain["operator"]
+    snapshot = None
+    if values is not None:
+        try:
+            reader = ValueReader([ClassSchema(**schema) for schema in values["classes"]])
+            snapshot = OperatorStateSnapshot(**reader.loads(values["content"]))
+        except Exception as error:
+            problem = f"The operator state cannot be read by this program: {error}."
+            raise StateRestoreError(problem, operator) from error
+    return OperatorState(keyed, snapshot, tuple(plain["own"]))

@@ -1,0 +1,138 @@
+"""Which subtask gets which state of a checkpoint, also when the program or its parallelism has changed.
+
+Operators are matched by their ids. Keyed state follows its key groups: a subtask gets every handle that holds some of
+its groups and reads those groups only. The elements of operator lists are spread evenly, union lists go to everybody
+in full, a broadcast map, the same everywhere, is handed on. What an operator keeps besides (source positions,
+transactions to commit) stays with its subtask if the parallelism is the same; otherwise every subtask gets the parts
+of all, and the operator picks what is its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
+from penstock.errors import StateRestoreError
+from penstock.runtime.key_groups import key_group_range
+from penstock.statestore.operator_state import OperatorStateSnapshot, redistribute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo, OperatorMetadata
+
+__all__ = ["RestorePlan", "plan_restore", "redistribute_operator"]
+
+
+@dataclass(frozen=True)
+class RestorePlan:
+    """What each subtask starts with, and what that means for the program's operators."""
+
+    states: dict[tuple[int, int], SubtaskState]
+    """By vertex and subtask."""
+    restored: tuple[str, ...]
+    """Operators that continue."""
+    new: tuple[str, ...]
+    """Operators that start empty."""
+    dropped: tuple[str, ...]
+    """Operators of the checkpoint that the program has no more."""
+
+    def describe(self) -> str:
+        """Returns lines that say what was restored, is new and was dropped."""
+        parts = {"restored": self.restored, "new": self.new, "dropped": self.dropped}
+        return "\n".join(f"{name:<9} {', '.join(operators) or '-'}" for name, operators in parts.items())
+
+
+def plan_restore(
+    metadata: CheckpointMetadata,
+    vertices: Mapping[int, Sequence[str]],
+    infos: Mapping[str, OperatorInfo],
+    *,
+    allow_non_restored_state: bool = False,
+) -> RestorePlan:
+    """Gives the state of a checkpoint to the subtasks of a job.
+
+    Args:
+        metadata: The checkpoint or savepoint.
+        vertices: The operator ids of each vertex, the first one takes its input.
+        infos: The operators of the job.
+        allow_non_restored_state: Whether state may be left behind.
+
+    Raises:
+        StateRestoreError: State has no operator any more, or does not fit it.
+    """
+    dropped = [key for key, operator in metadata.operators.items() if key not in infos and _has_state(operator)]
+    if dropped and not allow_non_restored_state:
+        names = ", ".join(f"{metadata.operators[key].info.name!r} ({key})" for key in dropped)
+        problem = (
+            f"Checkpoint {metadata.checkpoint_id} holds state of operators that the program does not have: {names}."
+            " Give the operators the same uid() as before, or start with allow_non_restored_state to leave that state"
+            " behind."
+        )
+        raise StateRestoreError(problem)
+    _check_in_flight(metadata, infos)
+    parts = {
+        key: redistribute_operator(key, metadata.operators[key], info)
+        for key, info in infos.items()
+        if key in metadata.operators
+    }
+    states: dict[tuple[int, int], SubtaskState] = {}
+    for vertex, keys in vertices.items():
+        for subtask in range(infos[keys[0]].parallelism):
+            head = metadata.operators.get(keys[0])
+            states[vertex, subtask] = SubtaskState(
+                {key: parts[key][subtask] for key in keys if key in parts},
+                None if head is None else head.in_flight.get(subtask),
+            )
+    restored = [key for key in parts if _has_state(metadata.operators[key])]
+    return RestorePlan(
+        states, tuple(restored), tuple(key for key in infos if key not in metadata.operators), tuple(dropped)
+    )
+
+
+def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: OperatorInfo) -> list[OperatorState]:
+    """Returns what each subtask of an operator starts with."""
+    former = [operator.subtasks[subtask] for subtask in sorted(operator.subtasks)]
+    has_keyed = any(state.keyed for state in former)
+    if has_keyed and operator.info.max_parallelism != info.max_parallelism:
+        problem = (
+            f"The state was taken with a max parallelism of {operator.info.max_parallelism}, and the operator has"
+            f" {info.max_parallelism}. Call set_max_parallelism({operator.info.max_parallelism})."
+        )
+        raise StateRestoreError(problem, f"{info.name} ({operator_id})")
+    if operator.info.parallelism == info.parallelism:
+        return [operator.subtasks.get(subtask, OperatorState()) for subtask in range(info.parallelism)]
+    lists = redistribute([state.operator or OperatorStateSnapshot() for state in former], info.parallelism)
+    own = tuple(part for state in former for part in state.own)
+    result = []
+    for subtask in range(info.parallelism):
+        groups = key_group_range(subtask, info.parallelism, info.max_parallelism)
+        keyed = tuple(
+            handle
+            for state in former
+            for handle in state.keyed
+            if handle.start < groups.stop and groups.start < handle.stop
+        )
+        result.append(OperatorState(keyed, lists[subtask] or None, own))
+    return result
+
+
+def _check_in_flight(metadata: CheckpointMetadata, infos: Mapping[str, OperatorInfo]) -> None:
+    """Refuses to rescale records in flight: they belong to channels, and those change with the parallelism."""
+    if not any(operator.in_flight for operator in metadata.operators.values()):
+        return
+    for key, operator in metadata.operators.items():
+        if key in infos and infos[key].parallelism != operator.info.parallelism:
+            problem = (
+                f"Checkpoint {metadata.checkpoint_id} is unaligned and holds records in flight, so it cannot be"
+                f" restored with another parallelism ({infos[key].parallelism} instead of {operator.info.parallelism})."
+                " Restore with the same parallelism, take a savepoint and change the parallelism then."
+            )
+            raise StateRestoreError(problem, f"{operator.info.name} ({key})")
+
+
+def _has_state(operator: OperatorMetadata) -> bool:
+    return bool(operator.in_flight) or any(
+        state.keyed or state.operator or state.own for state in operator.subtasks.values()
+    )

@@ -1,0 +1,111 @@
+"""Who gets which state when a job comes back (OST-02, OST-03, SVP-11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo, OperatorMetadata
+from penstock.checkpoint.options import CheckpointKind
+from penstock.checkpoint.rescaling import plan_restore, redistribute_operator
+from penstock.checkpoint.subtask_state import OperatorState
+from penstock.errors import StateRestoreError
+from penstock.runtime.key_groups import key_group_range
+from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes
+from penstock.statestore.operator_state import OperatorStateSnapshot
+
+
+def handle(subtask, parallelism):
+    groups = key_group_range(subtask, parallelism, 128)
+    return KeyedStateHandle(groups.start, groups.stop, ENTRIES, (("", StoredBytes(f"s{subtask}", 1, 0)),))
+
+
+def operator(parallelism, name="Count", max_parallelism=128):
+    info = OperatorInfo(name, parallelism, max_parallelism)
+    subtasks = {
+        subtask: OperatorState(
+            (handle(subtask, parallelism),),
+            OperatorStateSnapshot({"l": [subtask * 10, subtask * 10 + 1]}, {"u": [subtask]}, {"b": {"rule": 1}}),
+            (f"own-{subtask}".encode(),),
+        )
+        for subtask in range(parallelism)
+    }
+    return OperatorMetadata(info, subtasks)
+
+
+def checkpoint(**operators):
+    return CheckpointMetadata("job", 7, 0, CheckpointKind.SAVEPOINT, operators)
+
+
+def names(state):
+    return [each.files[0][1].location for each in state.keyed]
+
+
+def test_the_same_parallelism_gives_everybody_its_own():
+    former = operator(2)
+    assert redistribute_operator("c", former, former.info) == [former.subtasks[0], former.subtasks[1]]
+
+
+def test_keyed_state_goes_where_its_key_groups_go():
+    states = redistribute_operator("c", operator(2), OperatorInfo("Count", 3, 128))
+    # 128 groups: two halves of 64 become 43, 43 and 42.
+    assert [names(state) for state in states] == [["s0"], ["s0", "s1"], ["s1"]]
+    assert [names(state) for state in redistribute_operator("c", operator(3), OperatorInfo("Count", 1, 128))] == [
+        ["s0", "s1", "s2"]
+    ]
+
+
+@pytest.mark.parametrize("former", range(1, 8))
+@pytest.mark.parametrize("parallelism", range(1, 8))
+def test_every_key_group_is_covered_once_per_former_subtask(former, parallelism):
+    states = redistribute_operator("c", operator(former), OperatorInfo("Count", parallelism, 128))
+    for group in range(128):
+        owner = group * parallelism // 128
+        holders = [each for each in states[owner].keyed if group in each.key_groups]
+        assert len(holders) == 1
+    for subtask, state in enumerate(states):
+        groups = key_group_range(subtask, parallelism, 128)
+        assert all(set(each.key_groups) & set(groups) for each in state.keyed), "nothing is read in vain"
+
+
+def test_lists_are_spread_unions_and_broadcasts_go_to_everybody():
+    first, second, third = redistribute_operator("c", operator(2), OperatorInfo("Count", 3, 128))
+    assert [state.operator.lists["l"] for state in (first, second, third)] == [[0, 1], [10], [11]]
+    for state in (first, second, third):
+        assert state.operator.unions["u"] == [0, 1]
+        assert state.operator.broadcasts["b"] == {"rule": 1}
+        assert state.own == (b"own-0", b"own-1")
+
+
+def test_another_max_parallelism_is_refused():
+    with pytest.raises(StateRestoreError, match=r"set_max_parallelism\(128\)") as caught:
+        redistribute_operator("c", operator(2), OperatorInfo("Count", 2, 64))
+    assert caught.value.operator == "Count (c)"
+
+
+def test_a_changed_program_restores_what_it_still_has():
+    metadata = checkpoint(count=operator(2), gone=operator(1, "Gone"))
+    infos = {"source": OperatorInfo("Source", 1, 128), "count": OperatorInfo("Count", 2, 128)}
+    vertices = {0: ["source"], 1: ["count"]}
+    with pytest.raises(StateRestoreError, match=r"'Gone' \(gone\).*allow_non_restored_state"):
+        plan_restore(metadata, vertices, infos)
+    plan = plan_restore(metadata, vertices, infos, allow_non_restored_state=True)
+    assert (plan.restored, plan.new, plan.dropped) == (("count",), ("source",), ("gone",))
+    assert plan.states[0, 0].operators == {}
+    assert names(plan.states[1, 1].operators["count"]) == ["s1"]
+    assert plan.describe() == "restored  count\nnew       source\ndropped   gone"
+
+
+def test_an_operator_without_state_is_not_missed():
+    stateless = OperatorMetadata(OperatorInfo("Map", 2, 128), {0: OperatorState(), 1: OperatorState()})
+    plan = plan_restore(checkpoint(map=stateless), {0: ["s"]}, {"s": OperatorInfo("S", 1, 128)})
+    assert plan.dropped == ()
+
+
+def test_records_in_flight_go_to_the_head_of_their_chain_and_cannot_be_rescaled():
+    recorded = StoredBytes(None, 1, 0, b"x")
+    head = OperatorMetadata(operator(2).info, operator(2).subtasks, {1: recorded})
+    infos = {"count": OperatorInfo("Count", 2, 128), "map": OperatorInfo("Map", 2, 128)}
+    plan = plan_restore(checkpoint(count=head), {0: ["count", "map"]}, infos)
+    assert [plan.states[0, subtask].in_flight for subtask in (0, 1)] == [None, recorded]
+    with pytest.raises(StateRestoreError, match="unaligned"):
+        plan_restore(checkpoint(count=head), {0: ["count"]}, {"count": OperatorInfo("Count", 3, 128)})
