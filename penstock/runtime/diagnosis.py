@@ -9,7 +9,7 @@ from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 if TYPE_CHECKING:
     from penstock.graph.plan import Plan
 
-__all__ = ["why_no_output"]
+__all__ = ["Reports", "why_no_output"]
 
 Reports = dict[tuple[int, int], dict[str, Any]]
 
@@ -44,7 +44,8 @@ def _source_lines(report: dict[str, Any]) -> list[str]:
         if highest == MIN_TIMESTAMP:
             lines.append(
                 f"{report['name']}: split {split!r} has given no record with a timestamp, so it holds time back."
-                " Use with_idleness() if it may stay silent, or with_timestamp_assigner() if its records have no timestamp."
+                " Use with_idleness() if it may stay silent, or with_timestamp_assigner() if its records have no"
+                " timestamp."
             )
         else:
             lines.append(f"{report['name']}: split {split!r} is at watermark {watermark}, highest timestamp {highest}.")

@@ -18,8 +18,9 @@ __all__ = ["FieldReducer"]
 class FieldReducer:
     """Combines two records on one field.
 
-    ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by`` keep the whole record that has the
-    smallest or largest value, the first one among equals. A record that is a plain value (position 0) is its own field.
+    ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by`` keep the whole
+    record that has the smallest or largest value, the first one among equals. A record that is a plain value (position
+    0) is its own field.
     """
 
     def __init__(self, kind: str, position: int | str) -> None:

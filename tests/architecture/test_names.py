@@ -54,6 +54,6 @@ def _root_imports(file: SourceFile) -> Iterator[int]:
         if isinstance(node, ast.Import) and any(alias.name == "penstock" for alias in node.names):
             yield node.lineno
         if isinstance(node, ast.ImportFrom) and node.module == "penstock":
-            modules = {path.stem for path in PACKAGE.iterdir()} - set(FACADE)
-            if any(alias.name not in modules for alias in node.names):
+            allowed = {path.stem for path in PACKAGE.iterdir()} - set(FACADE) | {"__version__"}
+            if any(alias.name not in allowed for alias in node.names):
                 yield node.lineno

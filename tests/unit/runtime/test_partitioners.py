@@ -132,7 +132,9 @@ def printed(partition: Callable[[DataStream[Any]], DataStream[Any]], targets: in
 def test_w_84_through_the_api() -> None:
     assert {len(lines) for lines in printed(lambda stream: stream.rebalance(), 3).values()} == {2}
     assert printed(lambda stream: stream.global_(), 3) == {1: ["1", "2", "3", "4", "5", "6"]}
-    assert printed(lambda stream: stream.broadcast(), 3) == {number: ["1", "2", "3", "4", "5", "6"] for number in (1, 2, 3)}
+    assert printed(lambda stream: stream.broadcast(), 3) == {
+        number: ["1", "2", "3", "4", "5", "6"] for number in (1, 2, 3)
+    }
     custom = printed(lambda stream: stream.partition_custom(lambda key, count: key % count, lambda value: value), 3)
     assert custom == {1: ["3", "6"], 2: ["1", "4"], 3: ["2", "5"]}
 
