@@ -5,5 +5,17 @@ from __future__ import annotations
 from penstock.runtime.clock import ManualClock
 from penstock.testing.harness import OperatorHarness
 from penstock.testing.local_run import LocalRun, run_locally
+from penstock.testing.transcript import Transcript
+from penstock.testing.transcript_run import SparkReplay, pytest_transcripts, replay_on_spark, run_transcript
 
-__all__ = ["LocalRun", "ManualClock", "OperatorHarness", "run_locally"]
+__all__ = [
+    "LocalRun",
+    "ManualClock",
+    "OperatorHarness",
+    "SparkReplay",
+    "Transcript",
+    "pytest_transcripts",
+    "replay_on_spark",
+    "run_locally",
+    "run_transcript",
+]
