@@ -1,0 +1,130 @@
+"""File systems of the cluster for checkpoints and savepoints, by URI: everything that ``pyarrow.fs`` reaches.
+
+``files_of("s3://bucket/checkpoints")`` gives the file system and the path in it. A path without a scheme, or with
+``file:``, is local and needs no pyarrow.
+
+On HDFS and other file systems a file is published by writing beside it and renaming. Object stores have no rename,
+but an object appears whole when its upload ends, so it is written under its own name.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from penstock.checkpoint.files import LocalFiles, local_files_of
+from penstock.errors import CheckpointError, CorruptCheckpointError
+
+if TYPE_CHECKING:
+    from penstock.checkpoint.files import FileOutput, Files
+    from penstock.statestore.snapshot import StateInput
+
+__all__ = ["ArrowFiles", "files_of"]
+
+_OBJECT_STORES = {"s3", "gcs", "abfs"}
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+"""Names that Hadoop gives to file systems that pyarrow knows under another one."""
+
+
+def files_of(location: str) -> tuple[Files, str]:
+    """Returns the file system and the path of a location.
+
+    Raises:
+        CheckpointError: There is no such file system.
+    """
+    scheme, separator, rest = location.partition("://")
+    if not separator or scheme == "file":
+        return local_files_of(location)
+    try:
+        from pyarrow import fs
+
+        file_system, path = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    except (ImportError, ValueError, OSError) as error:
+        message = f"The file system of {location} cannot be reached: {error}"
+        raise CheckpointError(message) from error
+    if isinstance(file_system, fs.LocalFileSystem):
+        return LocalFiles(), path
+    return ArrowFiles(file_system), path.rstrip("/")
+
+
+class _ArrowOutput:
+    def __init__(self, file_system: Any, path: str) -> None:
+        self._file_system = file_system
+        self._path = path
+        self._stream = file_system.open_output_stream(path)
+
+    def write(self, data: bytes) -> object:
+        return self._stream.write(data)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def discard(self) -> None:
+        self._stream.close()
+        self._file_system.delete_file(self._path)
+
+
+class _ArrowInput:
+    def __init__(self, file_system: Any, path: str) -> None:
+        self.name = path
+        try:
+            self._file = file_system.open_input_file(path)
+        except OSError as error:
+            raise CorruptCheckpointError(path, f"cannot be opened ({error})") from error
+        self.size: int = self._file.size()
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        data: bytes = self._file.read_at(max(0, min(length, self.size - offset)), offset)
+        return data
+
+
+class ArrowFiles:
+    """A file system of pyarrow."""
+
+    def __init__(self, file_system: Any) -> None:
+        self._file_system = file_system
+
+    def create(self, path: str) -> FileOutput:
+        """Begins a new file; missing directories are made."""
+        self._make_parent(path)
+        return _ArrowOutput(self._file_system, path)
+
+    def publish(self, path: str, data: bytes) -> None:
+        """Makes a whole file appear in one step."""
+        self._make_parent(path)
+        has_rename = self._file_system.type_name not in _OBJECT_STORES
+        written = f"{path}.{uuid.uuid4().hex[:12]}" if has_rename else path
+        with self._file_system.open_output_stream(written) as stream:
+            stream.write(data)
+        if has_rename:
+            self._file_system.move(written, path)
+
+    def open(self, path: str) -> StateInput:
+        """Opens a file for reading at any place."""
+        return _ArrowInput(self._file_system, path)
+
+    def size_of(self, path: str) -> int | None:
+        """Returns the number of bytes of a file, or None if there is no such file."""
+        info = self._file_system.get_file_info(path)
+        return info.size if info.is_file else None
+
+    def delete(self, path: str) -> None:
+        """Removes a file; nothing happens if it is missing."""
+        if self.size_of(path) is not None:
+            self._file_system.delete_file(path)
+
+    def delete_directory(self, path: str) -> None:
+        """Removes a directory with all its content; nothing happens if it is missing."""
+        self._file_system.delete_dir_contents(path, missing_dir_ok=True)
+        if self._file_system.get_file_info(path).type.name == "Directory":
+            self._file_system.delete_dir(path)
+
+    def names_in(self, path: str) -> list[str]:
+        """Returns the names of the files and directories in a directory, sorted; none if it is missing."""
+        from pyarrow import fs
+
+        found = self._file_system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+        return sorted(info.base_name for info in found)
+
+    def _make_parent(self, path: str) -> None:
+        self._file_system.create_dir(path.rpartition("/")[0], recursive=True)
