@@ -48,6 +48,7 @@ class WatermarkAssigner(WatermarkOutput):
         self._on_status = on_status
         self._last_activity = clock.now()
         self._pending: int | None = None
+        self._pending_idle: bool | None = None
         self.watermark = MIN_TIMESTAMP
         self.max_timestamp = MIN_TIMESTAMP
         self.is_idle = False
@@ -56,8 +57,7 @@ class WatermarkAssigner(WatermarkOutput):
         """Emit records with their timestamps, and the watermarks they cause right behind them."""
         if self._idle_timeout is not None:
             self._last_activity = self._clock.now()
-        if self.is_idle:
-            self.mark_active()
+        self._set_idle(is_idle=False)
         generator = self._generator
         if isinstance(generator, MaxTimestampGenerator) and not generator.per_record:
             times = self._timestamps(values, timestamps)
@@ -87,12 +87,14 @@ class WatermarkAssigner(WatermarkOutput):
             time = MIN_TIMESTAMP if timestamps is None else timestamps[position]
             if extract is not None:
                 time = extract(value, time)
+            if self.is_idle:  # said by the generator for the record before
+                self._set_idle(is_idle=False)
             run.append(value)
             times.append(time)
             if time > self.max_timestamp:
                 self.max_timestamp = time
             on_event(value, time, self)
-            if self._pending is not None:
+            if self._pending is not None or self._pending_idle is not None:
                 self._emit(run, times if has_times else None)
                 run, times = [], []
                 self._advance()
@@ -110,11 +112,11 @@ class WatermarkAssigner(WatermarkOutput):
         self._generator.on_periodic_emit(self)
         self._advance()
         if is_silent:
-            self.mark_idle()
+            self._set_idle(is_idle=True)
 
     def finish(self) -> None:
         """Let no watermark follow: event time has come to its end."""
-        self.mark_active()
+        self._set_idle(is_idle=False)
         self.watermark = MAX_TIMESTAMP
 
     def emit_watermark(self, watermark: Watermark) -> None:
@@ -122,22 +124,28 @@ class WatermarkAssigner(WatermarkOutput):
         timestamp = watermark.timestamp
         if timestamp > self.watermark and (self._pending is None or timestamp > self._pending):
             self._pending = timestamp
+            self._pending_idle = False
 
     def mark_idle(self) -> None:
-        """Leave this stream out of the reckoning of time."""
-        if not self.is_idle:
-            self.is_idle = True
-            self._on_status(True)  # noqa: FBT003 - the element has exactly this one field
+        """Take from the generator that this stream is to be left out of the reckoning of time."""
+        self._pending_idle = True
 
     def mark_active(self) -> None:
-        """Let this stream count again."""
-        if self.is_idle:
-            self.is_idle = False
-            self._on_status(False)  # noqa: FBT003
+        """Take from the generator that this stream counts again."""
+        self._pending_idle = False
 
     def _advance(self) -> None:
-        if self._pending is not None:
-            self.watermark = self._pending
-            self._pending = None
-            self.mark_active()
-            self._on_watermark(self.watermark)
+        """Pass on what the generator has said; the records it has seen went out before."""
+        timestamp, is_idle = self._pending, self._pending_idle
+        self._pending = self._pending_idle = None
+        if timestamp is not None:
+            self.watermark = timestamp
+            self._set_idle(is_idle=False)
+            self._on_watermark(timestamp)
+        if is_idle is not None:
+            self._set_idle(is_idle=is_idle)
+
+    def _set_idle(self, *, is_idle: bool) -> None:
+        if self.is_idle is not is_idle:
+            self.is_idle = is_idle
+            self._on_status(is_idle)
