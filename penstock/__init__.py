@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from penstock.datastream.connectors.number_seq import *
     from penstock.datastream.data_stream import *
     from penstock.datastream.functions import *
+    from penstock.datastream.interval_join import *
+    from penstock.datastream.joined_streams import *
     from penstock.datastream.split_stream import *
     from penstock.datastream.state import *
     from penstock.datastream.state_backend import *
@@ -92,6 +94,7 @@ __all__ = [
     "ClusterError",
     "CoFlatMapFunction",
     "CoGroupFunction",
+    "CoGroupedStreams",
     "CoMapFunction",
     "CoProcessFunction",
     "Collector",
@@ -151,6 +154,8 @@ __all__ = [
     "InputDependencyConstraint",
     "Instant",
     "InstantTypeInfo",
+    "IntervalJoin",
+    "IntervalJoined",
     "JobCancelledError",
     "JobClient",
     "JobExecutionResult",
@@ -159,6 +164,7 @@ __all__ = [
     "JobManagerCheckpointStorage",
     "JobStatus",
     "JoinFunction",
+    "JoinedStreams",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -263,6 +269,7 @@ __all__ = [
     "StateRestoreError",
     "StateTtlConfig",
     "StreamExecutionEnvironment",
+    "TaggedUnion",
     "Time",
     "TimeCharacteristic",
     "TimeDomain",
@@ -319,6 +326,8 @@ _HOMES = (
     "penstock.datastream.connectors.number_seq",
     "penstock.datastream.data_stream",
     "penstock.datastream.functions",
+    "penstock.datastream.interval_join",
+    "penstock.datastream.joined_streams",
     "penstock.datastream.split_stream",
     "penstock.datastream.state",
     "penstock.datastream.state_backend",

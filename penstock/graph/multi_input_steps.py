@@ -9,7 +9,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.graph.steps import KeySelectorFunction, Step
+from penstock.graph.steps import KeySelectorFunction, Step, WindowStep
 
 if TYPE_CHECKING:
     from penstock.vocabulary.output_tag import OutputTag
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 __all__ = [
     "BroadcastProcessStep",
     "CoFlatMapStep",
+    "CoGroupStep",
     "CoMapStep",
     "CoProcessStep",
     "IntervalJoinStep",
     "JoinKind",
+    "JoinStep",
     "TwoInputStep",
+    "tagged_key",
 ]
 
 
@@ -97,3 +100,35 @@ class IntervalJoinStep(TwoInputStep):
     kind: JoinKind = JoinKind.INNER
     left_late_tag: OutputTag[Any] | None = None
     right_late_tag: OutputTag[Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoGroupStep(WindowStep):
+    """Windows that hold the records of two streams as :class:`TaggedUnion`, which ``key`` takes.
+
+    The function gets all records of both sides, or each pair of them if it is a join.
+    """
+
+    kind: JoinKind | None = None
+    """What is done with records without a partner; ``None`` where the function sees both groups."""
+
+
+def tagged_key(first: KeySelectorFunction, second: KeySelectorFunction) -> KeySelectorFunction:
+    """Return how the key of a tagged record is found."""
+
+    def key(tagged: tuple[int, Any]) -> Any:
+        return second(tagged[1]) if tagged[0] else first(tagged[1])
+
+    return key
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinStep(TwoInputStep):
+    """Pairs each record with all records of equal key that the other side has sent so far."""
+
+    function: Any
+    kind: JoinKind = JoinKind.INNER
+    state_ttl: int | None = None
+    """How long a record is kept, in milliseconds of processing time; ``None``: for ever."""
+    has_row_kinds: bool = False
+    """Whether results come as ``(RowKind, result)``, with those taken back that have become wrong."""

@@ -8,6 +8,8 @@ from penstock.graph import multi_input_steps as steps
 from penstock.runtime.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from penstock.runtime.connected import CoFlatMapOperator, CoMapOperator, CoProcessOperator, KeyedCoProcessOperator
 from penstock.runtime.interval_join import IntervalJoinOperator
+from penstock.runtime.regular_join import JoinOperator
+from penstock.runtime.window_join import build_window_join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +31,10 @@ def _broadcast(step: steps.BroadcastProcessStep) -> Operator:
 MULTI_INPUT_BUILDERS: dict[type[Step], Callable[[Any], Operator]] = {
     steps.BroadcastProcessStep: _broadcast,
     steps.CoFlatMapStep: CoFlatMapOperator,
+    steps.CoGroupStep: build_window_join,
     steps.CoMapStep: CoMapOperator,
     steps.CoProcessStep: _co_process,
     steps.IntervalJoinStep: IntervalJoinOperator,
+    steps.JoinStep: JoinOperator,
 }
 """What makes an operator of each kind of step."""

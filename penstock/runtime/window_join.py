@@ -1,0 +1,95 @@
+"""Window joins and co-groups: the window operators, filled from two inputs.
+
+A window holds the records of both streams as :class:`~penstock.vocabulary.tagged_union.TaggedUnion`. Assigner, trigger,
+evictor and lateness work as for any window; when it fires, its records are divided into the two sides again.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from penstock.graph.steps import WindowStep
+from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
+from penstock.runtime.context import open_function
+from penstock.runtime.pairs import group_call
+from penstock.runtime.session_operator import SessionOperator, has_plain_sessions
+from penstock.runtime.window_operator import WindowOperator
+from penstock.vocabulary.functions import Function
+from penstock.vocabulary.tagged_union import TaggedUnion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.graph.multi_input_steps import CoGroupStep
+    from penstock.runtime.elements import Timestamps, Values
+
+__all__ = ["build_window_join"]
+
+_tagged = partial(tuple.__new__, TaggedUnion)  # half the price of calling the class
+
+
+class _CoGroupOperator(WindowOperator):
+    """Windows over two streams."""
+
+    def __init__(self, step: CoGroupStep) -> None:
+        super().__init__(
+            WindowStep(
+                key=step.key,
+                assigner=step.assigner,
+                trigger=step.trigger,
+                evictor=step.evictor,
+                allowed_lateness=step.allowed_lateness,
+                late_tag=step.late_tag,
+                function=_evaluation(step),
+            )
+        )
+        self.function = step.function
+
+    def open(self) -> None:
+        """Open the function, then the windows."""
+        open_function(self.function, self.context)
+        super().open()
+
+    def close(self) -> None:
+        """Close the function."""
+        if isinstance(self.function, Function):
+            self.function.close()
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Put records of the first stream into their windows."""
+        super().process(list(map(_tagged, zip(repeat(0), values, strict=False))), timestamps)
+
+    def process_second(self, values: Values, timestamps: Timestamps) -> None:
+        """Put records of the second stream into their windows."""
+        super().process(list(map(_tagged, zip(repeat(1), values, strict=False))), timestamps)
+
+
+class _AlignedCoGroupOperator(_CoGroupOperator, AlignedWindowOperator):
+    """Tumbling and sliding event-time windows over two streams."""
+
+
+class _SessionCoGroupOperator(_CoGroupOperator, SessionOperator):
+    """Event-time sessions of two streams together."""
+
+
+def build_window_join(step: CoGroupStep) -> WindowOperator:
+    """Return the operator of a window join or co-group."""
+    if has_aligned_windows(step):
+        return _AlignedCoGroupOperator(step)
+    return _SessionCoGroupOperator(step) if has_plain_sessions(step) else _CoGroupOperator(step)
+
+
+def _evaluation(step: CoGroupStep) -> Callable[[Any, Any, list[Any]], Any]:
+    call = group_call(step.function, step.kind)
+
+    def evaluate(key: Any, window: Any, elements: list[Any]) -> Any:
+        lefts: Values = []
+        rights: Values = []
+        sides = (lefts.append, rights.append)
+        for number, record in elements:
+            sides[number](record)
+        return call(lefts, rights)
+
+    return evaluate
