@@ -7,8 +7,9 @@ and memory that forked processes would share. Spark starts this module instead o
 
 import gc
 import importlib
+import socket
 
-from pyspark.daemon import manager
+from pyspark import daemon
 
 __all__: list[str] = []
 
@@ -21,6 +22,17 @@ _PRELOADED = (
     "penstock.execution.spark.worker",
 )
 
+_serve = daemon.worker
+
+
+def _serve_quietly(sock: socket.socket, authenticated: bool) -> int:  # noqa: FBT001 - called by PySpark
+    """Run a worker; where Spark has ended its task, do not print that the last words reach nobody."""
+    try:
+        return _serve(sock, authenticated)
+    except BrokenPipeError:
+        return 1
+
+
 if __name__ == "__main__":
     for name in _PRELOADED:
         importlib.import_module(name)
@@ -28,4 +40,5 @@ if __name__ == "__main__":
     # worker.
     gc.collect()
     gc.freeze()
-    manager()
+    daemon.worker = _serve_quietly
+    daemon.manager()

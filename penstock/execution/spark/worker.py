@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 from pyspark import TaskContext
 
-from penstock.errors import SerializationError
+from penstock.errors import ClusterError, SerializationError
+from penstock.execution.spark.cancellation import Cancellation, TaskCancelledError
 from penstock.execution.spark.control_client import ControlClient
 from penstock.execution.spark.exchange import InboxReader, InputLostError, to_batches
 from penstock.execution.spark.messages import (
@@ -41,15 +42,11 @@ if TYPE_CHECKING:
 
     from penstock.graph.job import Job
 
-__all__ = ["StageMain", "TaskCancelledError"]
+__all__ = ["StageMain"]
 
 _REPORT_INTERVAL_MILLIS = 1000
 _RELEASE_SECONDS = 10.0
 """How long a stopped task waits for the driver to let go; a driver that died does so at once."""
-
-
-class TaskCancelledError(Exception):
-    """Ends a task because the driver said so."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +73,21 @@ class StageMain:
         assert context is not None
         index = context.partitionId()
         inbox = Inbox()
+        cancellation = Cancellation(inbox)
         limits: dict[str, int] = {}
-        client = ControlClient(
-            self.address, self.key, (self.stage, index), self.attempt, lambda message: _obey(message, inbox, limits)
-        )
+        try:
+            client = ControlClient(
+                self.address,
+                self.key,
+                (self.stage, index),
+                self.attempt,
+                lambda message: _obey(message, cancellation, limits),
+            )
+        except OSError as error:
+            message = (
+                f"The worker cannot reach the driver of its job at {self.address}: {error}. Set spark.driver.host."
+            )
+            raise ClusterError(message) from error
         try:
             reader = InboxReader(batches, inbox)
             if self.stage == 0:
@@ -88,12 +96,21 @@ class StageMain:
                 inbox.end()
             else:
                 reader.start()
-            yield from to_batches(self._run(index, inbox, reader, client, limits))
+            with cancellation.interruptible():
+                for batch in to_batches(self._run(index, inbox, reader, client, cancellation, limits)):
+                    with cancellation.sending():
+                        yield batch
         finally:
             client.close()
 
     def _run(
-        self, index: int, inbox: Inbox, reader: InboxReader, client: ControlClient, limits: dict[str, int]
+        self,
+        index: int,
+        inbox: Inbox,
+        reader: InboxReader,
+        client: ControlClient,
+        cancellation: Cancellation,
+        limits: dict[str, int],
     ) -> Iterator[Blocks]:
         task: Task | None = None
         try:
@@ -109,14 +126,17 @@ class StageMain:
             task.processing_time.schedule_every(_REPORT_INTERVAL_MILLIS, lambda _: self._report(running, inbox, client))
             inbox.command(lambda: client.send(Running()))
             yield from run_task(task, inbox)
+            cancellation.begin_stopping()
             client.send(Finished(report_task(task)))
         except GeneratorExit:
             _close(task)
             raise
         except (TaskCancelledError, InputLostError):
+            cancellation.begin_stopping()
             _leave(task, reader, client)
             raise
         except BaseException as error:
+            cancellation.begin_stopping()
             client.send(Failed(explain_failure(error, task), traceback.format_exc()))
             _leave(task, reader, client)
             raise
@@ -144,15 +164,11 @@ class StageMain:
         return job
 
 
-def _obey(message: Any, inbox: Inbox, limits: dict[str, int]) -> None:
+def _obey(message: Any, cancellation: Cancellation, limits: dict[str, int]) -> None:
     if isinstance(message, AlignmentLimit):
         limits[message.group] = message.limit
     elif isinstance(message, Cancel):
-
-        def stop() -> None:
-            raise TaskCancelledError
-
-        inbox.command(stop)
+        cancellation.request()
 
 
 def _services(inbox: Inbox, client: ControlClient, limits: dict[str, int]) -> dict[str, Any]:
