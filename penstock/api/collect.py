@@ -66,7 +66,8 @@ def collect(
         message = f"The limit of execute_and_collect() must be positive, not {limit}."
         raise ProgramError(message, location())
     collection = uuid.uuid4().hex
-    stream._sink("Collect", CollectStep(collection=collection))
+    # One subtask, as in Flink: the program sees each sender's records in their order.
+    stream._sink("Collect", CollectStep(collection=collection)).set_parallelism(1)
     client, records = environment._start_collecting(job_name, collection)
     iterator: CloseableIterator[T] = CloseableIterator(records, client)
     if limit is None:
