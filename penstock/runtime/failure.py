@@ -64,7 +64,7 @@ def _line(error: BaseException) -> str:
 
 
 def _function(operator: Operator) -> str:
-    function = getattr(operator, "function", None)
+    function = getattr(operator, "function", None) or getattr(operator, "_source", None)
     return type(operator).__name__ if function is None else describe_function(function)
 
 
