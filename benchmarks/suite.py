@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -130,7 +131,15 @@ def telling_lines(log: str) -> str:
     """Picks the lines that say why a program failed: the causes in a Java trace, the end of any other log."""
     lines = [line for line in log.strip().splitlines() if not line.lstrip().startswith(("at ", "..."))]
     causes = [line for line in lines if line.startswith("Caused by")]
-    return "\n".join(causes or lines[-12:])
+    return _without_places("\n".join(causes or lines[-12:]))
+
+
+def _without_places(text: str) -> str:
+    """Takes the machine's own folders out of what goes into the kept history."""
+    places = {str(_ROOT): ".", sys.prefix: "<environment>", sys.base_prefix: "<python>", str(Path.home()): "~"}
+    for place, sign in places.items():
+        text = text.replace(place, sign)
+    return text
 
 
 def _call(command: list[str], log: Any, timeout: int) -> int | None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import report, suite
 from benchmarks.suite import Measurement, telling_lines
 
 
@@ -75,6 +75,11 @@ def test_the_cause_is_picked_from_a_java_trace() -> None:
 
 def test_the_end_is_picked_from_a_python_log() -> None:
     assert telling_lines("\n".join(str(line) for line in range(20))).splitlines()[0] == "8"
+
+
+def test_the_machines_folders_are_taken_out() -> None:
+    root = Path(suite.__file__).parent.parent
+    assert telling_lines(f'File "{root}/benchmarks/program.py", line 7') == 'File "./benchmarks/program.py", line 7'
 
 
 def test_a_document_is_written_where_asked(tmp_path: Path) -> None:
