@@ -25,9 +25,10 @@ class KeyContext:
     record.
     """
 
-    __slots__ = ("key",)
+    __slots__ = ("_on_key", "key")
 
     key: Any
+    _on_key: list[Callable[[], None]]
 
     def __getattr__(self, name: str) -> Any:
         if name != "key":
@@ -46,6 +47,51 @@ class KeyContext:
                 del self.key
             except AttributeError:
                 return
+
+    def current(self) -> tuple[Any, ...]:
+        """Return the key in a tuple, an empty one if there is no current key."""
+        try:
+            return (self.key,)
+        except StateAccessError:
+            return ()
+
+    def restore(self, current: tuple[Any, ...]) -> None:
+        """Go back to what ``current`` returned."""
+        if current:
+            (self.key,) = current
+        else:
+            self.forget()
+
+    def listen(self, call: Callable[[], None]) -> None:
+        """Have something done whenever a key becomes current; only then does assigning one cost more than that."""
+        if isinstance(self, _HeardKeyContext):
+            self._on_key.append(call)
+        else:
+            self._on_key = [call]
+            self.__class__ = _HeardKeyContext
+
+
+_plain_key: Any = vars(KeyContext)["key"]
+
+
+class _HeardKeyContext(KeyContext):
+    """A key context with listeners."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Any:
+        return _plain_key.__get__(self)
+
+    @key.setter
+    def key(self, key: Any) -> None:
+        _plain_key.__set__(self, key)
+        for call in self._on_key:
+            call()
+
+    @key.deleter
+    def key(self) -> None:
+        _plain_key.__delete__(self)
 
 
 class NamespacedState(ABC):

@@ -6,7 +6,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
+from penstock.runtime.clock import SystemClock
 from penstock.statestore.backend import KeyedStateBackend
+from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
 from penstock.statestore.heap_snapshot import HeapSnapshot, KeyGroups
 from penstock.statestore.heap_states import HEAP_HANDLES
 from penstock.statestore.heap_table import HeapTable
@@ -21,9 +23,10 @@ from penstock.vocabulary.state_descriptors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from penstock.statestore.backend import KeyContext
+    from penstock.statestore.expiry import ExpiringState
     from penstock.statestore.snapshot import KeyedStateReader, StateInfo, Timer
 
 __all__ = ["HeapStateBackend"]
@@ -35,11 +38,14 @@ class HeapStateBackend(KeyedStateBackend):
     Args:
         keys: Where the current key is found.
         operator: The operator's id, for messages.
+        now: The clock by which state expires, the machine's own unless given.
     """
 
-    def __init__(self, keys: KeyContext, operator: str = "") -> None:
+    def __init__(self, keys: KeyContext, operator: str = "", now: Callable[[], int] | None = None) -> None:
         self._keys = keys
         self._operator = operator
+        self._now = SystemClock().now if now is None else now
+        self._clean_ups: dict[str, CleanUp] = {}
         self._tables: dict[str, HeapTable] = {}
         self._groups: KeyGroups | None = None
         self._lock = threading.Lock()
@@ -96,6 +102,7 @@ class HeapStateBackend(KeyedStateBackend):
         return HeapSnapshot(
             [(info, namespaces) for info, namespaces in frozen if namespaces],
             list(timers),
+            expired_at={table.name: self._now() for table in self._tables.values() if table.leaves_out_expired},
             operator=self._operator,
             key_groups=key_groups,
             groups=self._groups,
@@ -147,5 +154,34 @@ class HeapStateBackend(KeyedStateBackend):
             message = f"A {kind.__name__} is needed here, not {descriptor!r}."
             raise ProgramError(message)
         table = self._table(descriptor)
+        if descriptor.ttl_config is not None:
+            return self._expiring_handle(descriptor, table, namespace)
+        # Timestamps from when the state had a time to live would be wrong if it ever had one again.
+        self._tables.pop(table.name + EXPIRY_SUFFIX, None)
+        return self._plain_handle(table.kind, table, namespace)
+
+    def _plain_handle(self, kind: str, table: HeapTable, namespace: Any) -> Any:
         with self._lock:
-            return HEAP_HANDLES[table.kind](self._keys, table, namespace)
+            return HEAP_HANDLES[kind](self._keys, table, namespace)
+
+    def _expiring_handle(self, descriptor: StateDescriptor, table: HeapTable, namespace: Any) -> ExpiringState:
+        times = self._table(times_descriptor(descriptor))
+        clean_up = self._clean_ups.get(table.name)
+        if clean_up is None:
+            config: Any = descriptor.ttl_config
+            strategy = config.get_cleanup_strategies().get_incremental_cleanup_strategy()
+            if strategy is not None:
+                sweeping = self._new_expiring_handle(descriptor, table, times, namespace)
+                clean_up = CleanUp(sweeping, self._keys, times.all_keys, size=strategy.get_cleanup_size())
+                self._clean_ups[table.name] = clean_up
+                if strategy.run_cleanup_for_every_record():
+                    self._keys.listen(clean_up.sweep)
+        handle = self._new_expiring_handle(descriptor, table, times, namespace)
+        handle.on_access = None if clean_up is None else clean_up.on_access
+        return handle
+
+    def _new_expiring_handle(
+        self, descriptor: StateDescriptor, table: HeapTable, times: HeapTable, namespace: Any
+    ) -> ExpiringState:
+        content = self._plain_handle("raw" if times.kind == "value" else table.kind, table, namespace)
+        return expiring_handle(descriptor, content, self._plain_handle(times.kind, times, namespace), self._now)

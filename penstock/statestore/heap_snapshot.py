@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import CheckpointError
 from penstock.runtime.key_groups import key_group_of
 from penstock.statestore.backend import StateSnapshot
+from penstock.statestore.expiry import EXPIRY_SUFFIX, without_expired
 from penstock.statestore.snapshot import BATCH_ENTRIES, KeyedStateWriter
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class HeapSnapshot(StateSnapshot):
         states: list[tuple[StateInfo, dict[Any, dict[Any, Any]]]],
         timers: list[Timer],
         *,
+        expired_at: dict[str, int],
         operator: str,
         key_groups: range,
         groups: KeyGroups,
@@ -50,6 +52,7 @@ class HeapSnapshot(StateSnapshot):
         super().__init__(key_groups)
         self._states = states
         self._timers = timers
+        self._expired_at = expired_at
         self._operator = operator
         self._groups = groups
         self._on_end: Callable[[], None] | None = on_end
@@ -58,6 +61,7 @@ class HeapSnapshot(StateSnapshot):
         """Write the snapshot and return its size."""
         try:
             writer = KeyedStateWriter(write, operator=self._operator, max_parallelism=self._groups.max_parallelism)
+            self._leave_out_expired()
             parts = [(info, self._by_key_group(info, namespaces)) for info, namespaces in self._states]
             timers: dict[int, list[Timer]] = defaultdict(list)
             for timer in self._timers:
@@ -75,6 +79,22 @@ class HeapSnapshot(StateSnapshot):
         self._states = []
         if on_end is not None:
             on_end()
+
+    def _leave_out_expired(self) -> None:
+        content = {info.name: (info, namespaces) for info, namespaces in self._states}
+        for name, now in self._expired_at.items():
+            if name not in content or name + EXPIRY_SUFFIX not in content:
+                continue
+            info, namespaces = content[name]
+            for namespace, times in content[name + EXPIRY_SUFFIX][1].items():
+                entries = namespaces.get(namespace, {})
+                for key in list(times):
+                    if key in entries:
+                        kept = without_expired(info.kind, entries[key], times[key], info.ttl_millis or 0, now)
+                        if kept[0] is None:
+                            del entries[key], times[key]
+                        else:
+                            entries[key], times[key] = kept
 
     def _by_key_group(self, info: StateInfo, namespaces: dict[Any, dict[Any, Any]]) -> dict[int, Columns]:
         """Return the columns of each key group."""

@@ -157,11 +157,22 @@ class _HeapAggregatingState(HeapState, AggregatingState[Any, Any]):
         self._entries[key] = self._function.add(value, accumulator)
 
 
+class _HeapRawState(_HeapValueState):
+    """One value per key of any kind of state, without a default."""
+
+    __slots__ = ()
+
+    def __init__(self, keys: KeyContext, table: HeapTable, namespace: Any) -> None:
+        super().__init__(keys, table, namespace)
+        self._initial = None
+
+
 HEAP_HANDLES: dict[str, type[HeapState]] = {
+    "raw": _HeapRawState,
     "value": _HeapValueState,
     "list": _HeapListState,
     "map": _HeapMapState,
     "reducing": _HeapReducingState,
     "aggregating": _HeapAggregatingState,
 }
-"""The handle of each kind of state."""
+"""The handle of each kind of state; ``raw`` sees what is stored, whatever the kind."""

@@ -165,6 +165,18 @@ class HeapTable:
         ttl = None if self.descriptor is None else self.descriptor.ttl_config
         return StateInfo(self.name, self.kind, None if ttl is None else ttl.ttl_millis)
 
+    @property
+    def leaves_out_expired(self) -> bool:
+        """Tells whether expired content does not go into snapshots."""
+        ttl = None if self.descriptor is None else self.descriptor.ttl_config
+        return ttl is not None and ttl.get_cleanup_strategies().in_full_snapshot()
+
+    def all_keys(self) -> Iterator[tuple[Any, Any]]:
+        """Returns all namespaces and keys; content may change meanwhile."""
+        for namespace, entries in list(self.namespaces.items()):
+            for key in list(entries):
+                yield namespace, key
+
     def entries(self, namespace: Any) -> dict[Any, Any]:
         """Returns the dictionary of a namespace itself."""
         found = self.namespaces.get(namespace)

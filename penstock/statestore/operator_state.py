@@ -1,8 +1,9 @@
 """State that belongs to a subtask instead of a key: lists, union lists and broadcast maps.
 
-A snapshot is plain data (:class:`OperatorStateSnapshot`) whose content nobody changes any more. When a job comes back,
-:func:`redistribute` gives each subtask its part of what all subtasks had, for any number of subtasks: the elements of a
-list are spread, a union list goes to everybody in full, and a broadcast map, the same everywhere, is handed on.
+A snapshot is plain data (:class:`OperatorStateSnapshot`) whose content nobody changes any more. When a job comes
+back, :func:`redistribute` gives each subtask its part of what all subtasks had, for any number of subtasks: the
+elements of a list are spread, a union list goes to everybody in full, and a broadcast map, the same everywhere, is
+handed on.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class OperatorStateSnapshot:
 class OperatorStateBackend(OperatorStateStore):
     """Keeps the operator state of one operator of one subtask, always in memory.
 
-    Asking twice for a name gives handles of the same content. Restored state waits for whoever asks for it, and is part
-    of later snapshots even if nobody does.
+    Asking twice for a name gives handles of the same content. Restored state waits for whoever asks for it, and is
+    part of later snapshots even if nobody does.
     """
 
     def __init__(self) -> None:
