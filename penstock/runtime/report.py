@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.source import SplitSourceOperator
+from penstock.runtime.timers import InternalTimers
 from penstock.runtime.timestamps import TimestampOperator
 
 if TYPE_CHECKING:
@@ -32,11 +33,20 @@ def _report_subtask(subtask: Subtask) -> dict[str, Any]:
         "watermark": valve.watermark,
         "is_idle": valve.is_idle,
         "channels": [
-            {"edge": edge, "source": source, "watermark": channel.watermark, "is_idle": channel.is_idle}
+            {
+                "edge": edge,
+                "source": source,
+                "watermark": channel.watermark,
+                "is_idle": channel.is_idle,
+                "is_counted": channel.is_aligned and not channel.is_idle,
+            }
             for (edge, source), channel in zip(subtask.channel_names, valve.channels, strict=False)
         ],
     }
     for node, operator in zip(subtask.chain.nodes, subtask.chain.operators, strict=True):
+        timers = getattr(operator, "timers", None)
+        if isinstance(timers, InternalTimers):
+            report["next_timer"] = timers.event_timers.first()
         if isinstance(operator, SplitSourceOperator):
             report["splits"] = operator.watermarks()
         if isinstance(operator, TimestampOperator):
