@@ -97,7 +97,7 @@ def _strategy(watermarks: Any) -> WatermarkStrategy:
             strategy = WatermarkStrategy.for_legacy_assigner(_LegacyDelay(millis(delay)))
         case {"punctuated": _, **rest} if not rest:
             strategy = WatermarkStrategy.for_legacy_assigner(_LegacyPunctuated())
-        case {}:
+        case {**rest} if not rest:
             strategy = WatermarkStrategy.no_watermarks()
         case _:
             message = f"watermarks are ascending, bounded, legacy or punctuated, not {watermarks!r}"
