@@ -66,6 +66,7 @@ __all__ = [
     "AssignerWithPeriodicWatermarks",
     "AssignerWithPeriodicWatermarksWrapper",
     "AssignerWithPunctuatedWatermarks",
+    "AsyncDataStream",
     "AsyncFunction",
     "AsyncFunctionDescriptor",
     "AsyncRetryPredicate",

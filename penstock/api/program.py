@@ -35,17 +35,21 @@ def check_function(function: Any, kind: type | tuple[type, ...], call: str, *, a
     if isinstance(function, kind):
         return function
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    names = [f"a {one.__name__}" for one in kinds] + (["a callable"] if allow_callable else [])
+    names = [_with_article(one.__name__) for one in kinds] + (["a callable"] if allow_callable else [])
     wanted = " or ".join(names)
     if isinstance(function, type) and (issubclass(function, Function) or not allow_callable):
         message = f"{call}() got the class {function.__name__} itself; create an object of it: {function.__name__}()."
     elif isinstance(function, Function):
-        message = f"{call}() needs {wanted}, not a {type(function).__name__}."
+        message = f"{call}() needs {wanted}, not {_with_article(type(function).__name__)}."
     elif allow_callable and callable(function):
         return function
     else:
         message = f"{call}() needs {wanted}, not {function!r:.80}."
     raise ProgramError(message, location())
+
+
+def _with_article(name: str) -> str:
+    return f"an {name}" if name[0] in "AEIO" else f"a {name}"
 
 
 def key_function(selector: Any) -> Callable[[Any], Any]:

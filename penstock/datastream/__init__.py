@@ -62,6 +62,7 @@ from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAs
 from penstock.vocabulary.windows import CountWindow, GlobalWindow, TimeWindow, Window
 
 if TYPE_CHECKING:
+    from penstock.api.async_data_stream import AsyncDataStream
     from penstock.api.broadcast_stream import BroadcastConnectedStream, BroadcastStream
     from penstock.api.connected_streams import ConnectedStreams
     from penstock.api.data_stream import DataStream
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AggregateFunction",
+    "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
@@ -132,6 +134,7 @@ __all__ = [
 ]
 
 _MODULE_OF = {
+    "AsyncDataStream": "penstock.api.async_data_stream",
     "BroadcastConnectedStream": "penstock.api.broadcast_stream",
     "BroadcastStream": "penstock.api.broadcast_stream",
     "ConnectedStreams": "penstock.api.connected_streams",

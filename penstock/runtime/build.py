@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph import steps
+from penstock.graph.async_step import AsyncWaitStep
 from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
+from penstock.runtime.async_wait import AsyncWaitOperator
 from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
@@ -51,6 +53,7 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.StatefulStep: lambda step: StatefulOperator(step.kind, step.function, step.key),
     steps.TimestampStep: lambda step: TimestampOperator(step.strategy),
     steps.WindowStep: _window,
+    AsyncWaitStep: AsyncWaitOperator,
     **MULTI_INPUT_BUILDERS,
 }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.vocabulary.metrics import MetricGroup
     from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
-__all__ = ["FunctionContext", "OperatorContext", "SubtaskInfo", "open_function"]
+__all__ = ["FunctionContext", "OperatorContext", "SubtaskInfo", "open_function", "prepare_function"]
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,12 @@ class FunctionContext(RuntimeContext):
 def open_function(function: Any, context: OperatorContext) -> None:
     """Open a function of the program, if it is one with a life cycle."""
     if isinstance(function, Function):
-        runtime_context = FunctionContext(context)
-        function.set_runtime_context(runtime_context)
-        initialize_function(function, context, runtime_context)
-        function.open(runtime_context)
+        function.open(prepare_function(function, context))
+
+
+def prepare_function(function: Function, context: OperatorContext) -> FunctionContext:
+    """Do what comes before a function is opened, and return what it is opened with."""
+    runtime_context = FunctionContext(context)
+    function.set_runtime_context(runtime_context)
+    initialize_function(function, context, runtime_context)
+    return runtime_context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ class Inbox:
     def __init__(self) -> None:
         self._blocks: queue.Queue[bytes | None] = queue.Queue(_INPUT_BLOCKS)
         self._commands: deque[Callable[[], None]] = deque()
+        self._woken = threading.Event()
         self.is_ended = False
 
     def put(self, block: bytes) -> None:
@@ -50,6 +52,7 @@ class Inbox:
 
     def wake_up(self) -> None:
         """End the task's wait."""
+        self._woken.set()
         try:
             self._blocks.put_nowait(None)
         except queue.Full:
@@ -61,6 +64,11 @@ class Inbox:
             return self._blocks.get(timeout=wait_millis / 1000) if wait_millis > 0 else self._blocks.get_nowait()
         except queue.Empty:
             return None
+
+    def pause(self, wait_millis: int) -> None:
+        """Wait for a wake-up, but take no block."""
+        self._woken.wait(wait_millis / 1000)
+        self._woken.clear()
 
     def has_blocks(self) -> bool:
         """Tell whether something is waiting."""
@@ -83,7 +91,8 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
     last_flush = clock.now()
     while not (task.may_end and inbox.is_ended and not inbox.has_blocks()):
         inbox.run_commands()
-        block = inbox.take(0)
+        is_full = task.is_full
+        block = None if is_full else inbox.take(0)
         if block is not None:
             task.receive(block)
         has_worked = task.poll_sources() or block is not None
@@ -94,7 +103,10 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
             last_flush = now
         if task.outbox:
             yield task.take_outbox()
-        if not has_worked and not inbox.has_blocks() and not (task.may_end and inbox.is_ended):
+        if is_full and not has_worked:
+            yield []
+            inbox.pause(_wait_millis(task, now))
+        elif not has_worked and not inbox.has_blocks() and not (task.may_end and inbox.is_ended):
             yield []
             block = inbox.take(_wait_millis(task, now))
             if block is not None:

@@ -34,6 +34,16 @@ class Operator:
         self.context = context
         self.output = output
 
+    @property
+    def is_full(self) -> bool:
+        """Tell whether the task should take no more input for now."""
+        return False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether something outside will make the operator emit, without any input."""
+        return False
+
     def open(self) -> None:
         """Prepare for records: resolve functions, get state, register timers."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class ProcessingTimeService:
         self.clock = clock
         self._queue: list[tuple[int, int, ScheduledCall]] = []
         self._sequence = itertools.count()
+        self._soon: deque[Callable[[], None]] = deque()
+
+    def run_soon(self, call: Callable[[], None]) -> None:
+        """Run something as the next thing; the only method that other threads may call, who then wake up the task."""
+        self._soon.append(call)
 
     def schedule(self, time: int, callback: Callable[[int], None]) -> ScheduledCall:
         """Run a callback once, as soon as the clock has reached a time."""
@@ -63,16 +69,20 @@ class ProcessingTimeService:
 
     def next_time(self) -> int | None:
         """Return when the next callback is due, ``None`` if there is none."""
+        if self._soon:
+            return self.clock.now()
         while self._queue and self._queue[0][2].is_cancelled:
             heapq.heappop(self._queue)
         return self._queue[0][0] + self.clock.timer_delay if self._queue else None
 
     def fire_due(self) -> bool:
         """Run every callback whose time has come, in order; tell whether there was one."""
+        has_fired = bool(self._soon)
+        while self._soon:
+            self._soon.popleft()()
         if not self._queue:
-            return False
+            return has_fired
         now = self.timer_time()
-        has_fired = False
         while self._queue and self._queue[0][0] <= now:
             call = heapq.heappop(self._queue)[2]
             if not call.is_cancelled:

@@ -9,6 +9,7 @@ from penstock.graph.partitioning import sources_of, targets_of
 from penstock.runtime.chain import build_chain
 from penstock.runtime.codec import decode
 from penstock.runtime.context import OperatorContext, SubtaskInfo
+from penstock.runtime.operator import Operator
 from penstock.runtime.partitioners import make_writer
 from penstock.runtime.processing_time import ProcessingTimeService
 from penstock.runtime.snapshots import SubtaskSnapshots
@@ -71,6 +72,8 @@ class Task:
         vertices = [plan.vertices[vertex] for vertex in plan.stages[stage].vertices]
         self.subtasks = {vertex.id: self._build(vertex) for vertex in vertices if index < vertex.parallelism}
         self._sources = [subtask for subtask in self.subtasks.values() if subtask.is_source]
+        operators = [operator for subtask in self.subtasks.values() for operator in subtask.chain.operators]
+        self._limited = [operator for operator in operators if type(operator).is_full is not Operator.is_full]
         self._buffer_timeout = min((vertex.buffer_timeout for vertex in vertices), default=0)
 
     @property
@@ -94,8 +97,15 @@ class Task:
 
     @property
     def has_running_source(self) -> bool:
-        """Tell whether a source function runs in its thread, so that records may come at any time."""
-        return any(subtask.has_running_source for subtask in self._sources)
+        """Tell whether records may come at any time: a source function runs, or a request is under way."""
+        return any(subtask.has_running_source for subtask in self._sources) or any(
+            operator.is_waiting for operator in self._limited
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether the task should get no more input, from outside or from its sources, for now."""
+        return any(operator.is_full for operator in self._limited)
 
     def open(self, restored: Mapping[int, RestoredSubtask] | None = None) -> None:
         """Open all subtasks, each with the state it is restored from, if any."""
@@ -114,6 +124,8 @@ class Task:
     def poll_sources(self) -> bool:
         """Ask every source once; tell whether one had something."""
         has_emitted = False
+        if self.is_full:
+            return False
         for subtask in self._sources:
             if not subtask.is_finished and subtask.poll() is not Poll.NOTHING:
                 has_emitted = True

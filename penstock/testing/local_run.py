@@ -44,7 +44,8 @@ class LocalRun:
         self._woken = threading.Event()
         services: dict[str, Any] = {
             "print": self.printed.extend,
-            "collect": self._collect, "align": AlignmentGroups().report,
+            "collect": self._collect,
+            "align": AlignmentGroups().report,
             "wake_up": self._woken.set,
         }
         self.stages = [
@@ -80,7 +81,7 @@ class LocalRun:
             for task in self.tasks:
                 inbox = self._inboxes[task.stage, task.index]
                 self._guarded(task, task.processing_time.fire_due)
-                while inbox:
+                while inbox and not task.is_full:
                     is_busy = has_worked = True
                     self._guarded(task, task.receive, inbox.popleft())
                 self._guarded(task, task.flush)

@@ -194,7 +194,7 @@ WRONG: list[tuple[str, Callable[[Any], Any], str]] = [
     ("a boolean field", lambda s: s.key_by(str).max(True), r"max\(\) needs a field index"),
     ("no stream for union", lambda s: s.union([1]), r"union\(\) needs streams, not \[1\]"),
     ("a foreign stream for union", lambda s: s.union(numbers()), "streams of one environment"),
-    ("a name for a tag", lambda s: s.get_side_output("late"), r"get_side_output\(\) needs a OutputTag"),
+    ("a name for a tag", lambda s: s.get_side_output("late"), r"get_side_output\(\) needs an OutputTag"),
     ("no strategy", lambda s: s.assign_timestamps_and_watermarks(3), r"assign_timestamps_and_watermarks\(\) needs"),
     ("no partitioner", lambda s: s.partition_custom(3, str), r"partition_custom\(\) needs a Partitioner or a callable"),
     ("no field for project", lambda s: s.project(), r"project\(\) needs one or more field indexes"),
