@@ -26,6 +26,12 @@ class JobHandle(Protocol):
     def why_no_output(self) -> str:
         """Return what holds the job's time back, as text."""
 
+    def savepoint(self, directory: str | None) -> CompletableFuture[str]:
+        """Take a savepoint."""
+
+    def stop_with_savepoint(self, directory: str | None, *, drain: bool) -> CompletableFuture[str]:
+        """Take a savepoint and let the job end with it."""
+
     def metrics(self) -> dict[str, Any]:
         """Return the last metrics of every subtask."""
 
@@ -51,6 +57,21 @@ class JobClient:
         """Cancel the job; when the future is done, nothing of it runs any more."""
         self._handle.cancel()
         return CompletableFuture.completed_future(None)
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Take a savepoint while the job goes on; the future gives its path."""
+        return self._handle.savepoint(savepoint_directory)
+
+    def stop_with_savepoint(
+        self,
+        advance_to_end_of_event_time: bool,  # noqa: FBT001 - PyFlink's signature
+        savepoint_directory: str | None = None,
+    ) -> CompletableFuture[str]:
+        """Take a savepoint behind which no record follows, and end the job; the future gives its path.
+
+        With ``advance_to_end_of_event_time`` all windows and event-time timers fire first: such a job is not to go on.
+        """
+        return self._handle.stop_with_savepoint(savepoint_directory, drain=advance_to_end_of_event_time)
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """Return the future of the result; it raises what made the job fail."""

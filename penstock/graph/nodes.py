@@ -64,6 +64,11 @@ class Node:
         return not self.upstreams
 
     @property
+    def operator_id(self) -> str:
+        """Return the id by which the step's state is found again; without a uid it changes when steps come or go."""
+        return self.uid or self.uid_hash or f"generated-{self.id}"
+
+    @property
     def label(self) -> str:
         """Return how messages name the step."""
         return f"{self.name} ({self.uid})" if self.uid else self.name

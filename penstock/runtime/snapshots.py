@@ -33,6 +33,9 @@ TaskId = tuple[int, int]
 class CheckpointLink(Protocol):
     """How a task reaches the coordinator and the checkpoint storage."""
 
+    keeps_last_state: bool
+    """Whether the last state of a finished subtask is wanted: not where no checkpoints are taken."""
+
     def target(self, checkpoint_id: int, options: CheckpointOptions, task: TaskId) -> SnapshotTarget:
         """Return where a subtask stores its snapshot."""
 
@@ -112,6 +115,9 @@ class SubtaskSnapshots(Snapshots):
 
     def finish(self) -> None:
         """Store the last state of a subtask whose input has ended; it stands in all checkpoints to come."""
+        if not self._link.keeps_last_state:
+            self._link.in_background(lambda: self._link.finished(self._task, SubtaskState()))
+            return
         frozen = self._freeze(_LAST, 0)
 
         def store() -> None:

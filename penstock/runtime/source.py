@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
 from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.operator import Operator
+from penstock.runtime.pacing import LONGEST_RUN, Pacer
 from penstock.runtime.valve import WatermarkValve
 from penstock.runtime.watermark_assigner import WatermarkAssigner
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_LIMIT", "Poll", "SourceOperator", "SplitSourceOperator"]
 
-READ_LIMIT = 4096
+READ_LIMIT = LONGEST_RUN
 """Records asked of a split at a time."""
 
 
@@ -78,6 +79,7 @@ class SplitSourceOperator(SourceOperator):
     def open(self) -> None:
         """Open the splits of this subtask."""
         info = self.context.info
+        self._pacer = Pacer(self.context.clock)
         splits = self._source.create_splits(info.parallelism)
         mine = [split for number, split in enumerate(splits) if number % info.parallelism == info.index]
         self._valve = WatermarkValve(max(1, len(mine)))
@@ -122,7 +124,8 @@ class SplitSourceOperator(SourceOperator):
             current = self._open[self._turn]
             if current.assigner is not None and current.assigner.watermark > self._read_up_to:
                 continue  # ahead of the others of its alignment group
-            records = current.reader.read(READ_LIMIT)
+            self._pacer.begin()
+            records = current.reader.read(self._pacer.limit)
             if records is None:
                 self._finish_split(current)
                 return Poll.EMITTED
@@ -131,6 +134,7 @@ class SplitSourceOperator(SourceOperator):
                     self.output.emit(*records)
                 else:
                     current.assigner.process(*records)
+                self._pacer.end(len(records[0]))
                 return Poll.EMITTED
         return Poll.FINISHED if self._is_cancelled or not self._open else Poll.NOTHING
 

@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 from penstock.checkpoint.options import CheckpointKind
 from penstock.runtime.barriers import BarrierGate
 from penstock.runtime.elements import BARRIER, END, END_OF_INPUT, RECORDS, STATUS, WATERMARK, Element
+from penstock.runtime.pacing import Pacer
 from penstock.runtime.source import Poll, SourceOperator
 from penstock.runtime.valve import WatermarkValve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.runtime.chain import Chain
+    from penstock.runtime.clock import Clock
     from penstock.runtime.context import SubtaskInfo
+    from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.output import Emit
     from penstock.runtime.processing_time import ProcessingTimeService
     from penstock.runtime.restored import RestoredSubtask
     from penstock.runtime.snapshots import SubtaskSnapshots
@@ -27,15 +33,27 @@ ChannelKey = tuple[int, int]
 class Subtask:
     """What Flink calls a subtask: owns state, timers and its clock, and sees records, watermarks and barriers in order.
 
-    ``channels`` lists the input channels as ``(edge, sending subtask, input of the head operator)``.
+    ``channels`` lists the input channels as ``(edge, sending subtask, input of the head operator)``. ``breathe`` is called
+    in the middle of runs that take long: it lets timers fire and commands through.
     """
 
-    def __init__(self, vertex: int, info: SubtaskInfo, chain: Chain, channels: list[tuple[int, int, int]]) -> None:
+    def __init__(
+        self,
+        vertex: int,
+        info: SubtaskInfo,
+        chain: Chain,
+        channels: list[tuple[int, int, int]],
+        *,
+        clock: Clock,
+        breathe: Callable[[], object],
+    ) -> None:
         self.vertex = vertex
         self.info = info
         self.chain = chain
         self.is_finished = False
         self.records_in = 0
+        self._pacer = Pacer(clock)
+        self._breathe = breathe
         self.valve = WatermarkValve(max(1, len(channels)))
         self.channel_names = [(edge, source) for edge, source, _ in channels]
         self._open_channels = len(channels)
@@ -87,14 +105,19 @@ class Subtask:
             self._process(number, elements)
 
     def _process(self, number: int, elements: list[Element]) -> None:
-        process, gate = self._entries[number], self._gate
+        process, gate, pacer = self._entries[number], self._gate, self._pacer
         for position, element in enumerate(elements):
             kind = element[0]
             if gate is not None and gate.recording and number in gate.recording and kind < BARRIER:
                 gate.record(number, element)
             if kind == RECORDS:
                 self.records_in += len(element[1])
-                process(element[1], element[2])
+                pacer.begin()
+                if len(element[1]) <= pacer.limit:
+                    process(element[1], element[2])
+                    pacer.end(len(element[1]))
+                else:
+                    self._process_in_parts(process, element[1], element[2])
             elif kind == WATERMARK:
                 advanced = self.valve.on_watermark(number, element[1])
                 if advanced is not None:
@@ -108,6 +131,17 @@ class Subtask:
                     return
             elif kind == END:
                 self._end_channel(number)
+
+    def _process_in_parts(self, process: Emit, values: Values, timestamps: Timestamps) -> None:
+        """Process a long run piece by piece, with what is due in between."""
+        start = 0
+        while start < len(values):
+            part = slice(start, start + self._pacer.limit)
+            self._pacer.begin()
+            process(values[part], None if timestamps is None else timestamps[part])
+            start = part.stop
+            self._pacer.end(part.stop - part.start)
+            self._breathe()
 
     def _end_channel(self, number: int) -> None:
         self._open_channels -= 1

@@ -189,7 +189,14 @@ class Task:
                 edge.partitioning, self.index, plan.vertices[edge.source].parallelism, vertex.parallelism
             )
         ]
-        subtask = Subtask(vertex.id, self._info(vertex, vertex.name), chain, channels)
+        subtask = Subtask(
+            vertex.id,
+            self._info(vertex, vertex.name),
+            chain,
+            channels,
+            clock=self.clock,
+            breathe=self._services.get("breathe", self.processing_time.fire_due),
+        )
         if self._link is not None:
             subtask.checkpoint_with(SubtaskSnapshots((vertex.id, self.index), chain, self._link), self.processing_time)
         return subtask
@@ -207,7 +214,7 @@ class Task:
         keys = KeyContext()
         return OperatorContext(
             info=self._info(vertex, node.name),
-            operator_id=node.uid or node.uid_hash or f"{node.id}",
+            operator_id=node.operator_id,
             clock=self.clock,
             processing_time=self.processing_time,
             metrics=self.metrics.add_group(f"{node.name}.{node.id}"),

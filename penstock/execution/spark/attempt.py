@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from penstock.execution.spark.checkpoint_link import CheckpointAccess
+    from penstock.execution.spark.checkpoints import Checkpoints
     from penstock.graph.job import Job
 
 __all__ = ["Attempt"]
@@ -55,6 +57,8 @@ class Attempt:
         session: SparkSession,
         number: int,
         *,
+        checkpoints: Checkpoints,
+        access: CheckpointAccess,
         on_data: Callable[[Any], None],
         on_running: Callable[[], None],
     ) -> None:
@@ -65,6 +69,8 @@ class Attempt:
         self._session = session
         self._number = number
         self._group = f"penstock-{job.id}-{number}"
+        self._checkpoints = checkpoints
+        self._access = access
         self._on_data = on_data
         self._on_running = on_running
         self._alignment = AlignmentGroups()
@@ -79,13 +85,19 @@ class Attempt:
         self._is_over = False
         host, advertised = self._addresses()
         self._server = ControlServer(host, self._on_message, self._on_closed, advertised=advertised)
+        checkpoints.attempt_begins(self._server, self.fail)
 
     def run(self) -> PenstockError | None:
         """Run to the end and return the reason of a failure, ``None`` after success."""
         is_success = False
         try:
             plan = build_pipeline(
-                self._session, self._job, address=self._server.address, key=self._server.key, attempt=self._number
+                self._session,
+                self._job,
+                address=self._server.address,
+                key=self._server.key,
+                attempt=self._number,
+                access=self._access,
             )
             self._context.setJobGroup(self._group, f"Penstock: {self._job.name}", interruptOnCancel=True)
             for key, value in JOB_PROPERTIES.items():
@@ -111,6 +123,11 @@ class Attempt:
             self._is_stopping = True
         self._wind_down(_CANCEL_SECONDS)
 
+    def fail(self, reason: str) -> None:
+        """End the attempt as if a task had failed."""
+        with self._changed:
+            self._fail(Failed(JobFailedError(f"The job {self._job.name!r} failed: {reason}"), ""))
+
     def _addresses(self) -> tuple[str, str]:
         """Return the address to listen at and the one under which executors reach it."""
         if str(self._context.master).startswith("local"):
@@ -124,9 +141,10 @@ class Attempt:
             # Not under the lock: this waits for the program, and what tasks say about themselves must get through.
             self._deliver(message)
             return
-        if sender.purpose != "control":
+        if sender.purpose != "control" or self._checkpoints.on_message(message):
             return
         task = sender.task
+        are_all_running = False
         with self._changed:
             match message:
                 case Register():
@@ -138,6 +156,7 @@ class Attempt:
                     self._running.add(task)
                     if len(self._running) == self._job.plan.spark_slots:
                         self._on_running()
+                        are_all_running = True
                 case Metrics(values=values):
                     self.metrics[task] = values
                 case Finished(metrics=values):
@@ -152,6 +171,9 @@ class Attempt:
                     limit = self._alignment.report(group, message.member, message.watermark, message.drift)
                     self._server.send(task, AlignmentLimit(group, limit))
             self._changed.notify_all()
+        if are_all_running:
+            # Not under the lock: the coordinator has its own, and takes it before this one when it fails the job.
+            self._checkpoints.tasks_running()
 
     def _deliver(self, message: Any) -> None:
         try:

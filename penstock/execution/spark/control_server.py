@@ -70,8 +70,12 @@ class ControlServer:
 
     def cancel_all(self) -> None:
         """Tell every connected task to stop."""
+        self.send_all(Cancel())
+
+    def send_all(self, message: Any) -> None:
+        """Send a message to every connected task."""
         for task in self.connected():
-            self.send(task, Cancel())
+            self.send(task, message)
 
     def connected(self) -> list[TaskKey]:
         """Return the tasks that are connected."""

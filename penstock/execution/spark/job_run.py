@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.checkpoint.restart import restart_policy
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.execution.spark.attempt import Attempt
+from penstock.execution.spark.checkpoints import Checkpoints
 from penstock.execution.spark.collector import Collector
 from penstock.execution.spark.messages import Collected, Printed
 from penstock.execution.spark.session import acquire_slots, find_session, release_slots
@@ -58,7 +59,10 @@ class JobRun:
         self.job_id = JobID.from_hex_string(job.id)
         self._session = session
         self._clock = SystemClock()
-        self._policy = restart_policy(job.execution_config.get_restart_strategy(), is_checkpointing=False)
+        self._policy = restart_policy(
+            job.execution_config.get_restart_strategy(), is_checkpointing=job.checkpoints.is_checkpointing_enabled()
+        )
+        self._checkpoints = Checkpoints(job, self._clock)
         self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
         self._status = JobStatus.CREATED
         self._collector = Collector()
@@ -111,6 +115,14 @@ class JobRun:
         """Return the address of Spark's page."""
         return self._session.sparkContext.uiWebUrl
 
+    def savepoint(self, directory: str | None) -> CompletableFuture[str]:
+        """Take a savepoint; the future gives its path."""
+        return self._checkpoints.savepoint(directory)
+
+    def stop_with_savepoint(self, directory: str | None, *, drain: bool) -> CompletableFuture[str]:
+        """Take a savepoint behind which no record follows, and let the job end; the future gives its path."""
+        return self._checkpoints.savepoint(directory, stop=True, drain=drain)
+
     def cancel(self) -> None:
         """Cancel the job and wait until nothing of it runs any more."""
         with self._lock:
@@ -127,12 +139,14 @@ class JobRun:
     def _supervise(self) -> None:
         started = self._clock.now()
         number = 0
+        recover_from: int | None = None
         error: BaseException | None = None
         try:
             while True:
-                error = self._run_once(number)
+                error = self._run_once(number, recover_from)
                 if error is None or self._cancelled.is_set():
                     break
+                recover_from = self._checkpoints.attempt_failed()
                 delay = self._policy.on_failure(self._clock.now())
                 if delay is None:
                     break
@@ -149,14 +163,21 @@ class JobRun:
             release_slots(self.job.id)
             self._settle(error, self._clock.now() - started)
 
-    def _run_once(self, number: int) -> PenstockError | None:
+    def _run_once(self, number: int, recover_from: int | None) -> PenstockError | None:
         if number > 0:
             acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
+        access = self._checkpoints.access(recover_from)
         with self._lock:
             if self._cancelled.is_set():
                 return None
             attempt = self._attempt = Attempt(
-                self.job, self._session, number, on_data=self._on_data, on_running=self._on_running
+                self.job,
+                self._session,
+                number,
+                checkpoints=self._checkpoints,
+                access=access,
+                on_data=self._on_data,
+                on_running=self._on_running,
             )
         return attempt.run()
 
@@ -175,6 +196,7 @@ class JobRun:
 
     def _settle(self, error: BaseException | None, runtime: int) -> None:
         self._collector.end()
+        self._checkpoints.close("cancelled" if self._cancelled.is_set() else "finished" if error is None else "failed")
         if self._cancelled.is_set():
             self._status = JobStatus.CANCELED
             self._future.complete_exceptionally(JobCancelledError(f"The job {self.job.name!r} was cancelled."))

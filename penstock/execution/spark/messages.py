@@ -6,21 +6,30 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock.checkpoint.options import CheckpointOptions
+    from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.errors import PenstockError
 
 __all__ = [
+    "AbortCheckpoint",
+    "Acknowledged",
     "AlignmentLimit",
     "AlignmentReport",
     "Cancel",
     "Collected",
+    "CompleteCheckpoint",
+    "Declined",
     "Failed",
     "Finished",
     "Metrics",
     "Printed",
     "Register",
+    "Release",
     "Running",
     "Stopped",
+    "SubtaskFinished",
     "TaskKey",
+    "TriggerCheckpoint",
 ]
 
 TaskKey = tuple[int, int]
@@ -108,3 +117,58 @@ class AlignmentLimit:
 
     group: str
     limit: int
+
+
+@dataclass(frozen=True)
+class TriggerCheckpoint:
+    """To a task: begin a checkpoint in these of its subtasks."""
+
+    checkpoint_id: int
+    options: CheckpointOptions
+    vertices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CompleteCheckpoint:
+    """To a task: a checkpoint is complete, commit what belongs to it."""
+
+    checkpoint_id: int
+
+
+@dataclass(frozen=True)
+class AbortCheckpoint:
+    """To a task: a checkpoint was given up."""
+
+    checkpoint_id: int
+
+
+@dataclass(frozen=True)
+class Release:
+    """To a task: nothing is needed of it any more, it may end when it has finished."""
+
+
+@dataclass(frozen=True)
+class Acknowledged:
+    """The snapshot of a subtask is durable."""
+
+    subtask: tuple[int, int]
+    checkpoint_id: int
+    state: SubtaskState
+
+
+@dataclass(frozen=True)
+class Declined:
+    """The snapshot of a subtask will not come."""
+
+    subtask: tuple[int, int]
+    checkpoint_id: int
+    reason: str
+    is_failure: bool
+
+
+@dataclass(frozen=True)
+class SubtaskFinished:
+    """A subtask has processed all its input; this is its last state."""
+
+    subtask: tuple[int, int]
+    state: SubtaskState

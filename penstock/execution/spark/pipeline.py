@@ -15,12 +15,15 @@ from penstock.pyflink_alias import is_alias_installed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from penstock.execution.spark.checkpoint_link import CheckpointAccess
     from penstock.graph.job import Job
 
 __all__ = ["build_pipeline"]
 
 
-def build_pipeline(session: SparkSession, job: Job, *, address: tuple[str, int], key: bytes, attempt: int) -> Any:
+def build_pipeline(
+    session: SparkSession, job: Job, *, address: tuple[str, int], key: bytes, attempt: int, access: CheckpointAccess
+) -> Any:
     """Return the plan of a job: a line of stages with pipelined shuffles between them."""
     payload = cloudpickle.dumps(job)
     first = job.plan.stages[0].parallelism
@@ -28,7 +31,7 @@ def build_pipeline(session: SparkSession, job: Job, *, address: tuple[str, int],
     for stage in job.plan.stages:
         if stage.index > 0:
             frame = frame.repartitionById(stage.parallelism, "p")
-        main = StageMain(payload, stage.index, address, key, attempt, tuple(sys.path), is_alias_installed())
+        main = StageMain(payload, stage.index, address, key, attempt, tuple(sys.path), access, is_alias_installed())
         frame = frame.mapInArrow(_entry(main), SCHEMA_TEXT)
     return pipelined_plan(frame)
 

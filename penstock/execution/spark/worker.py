@@ -15,6 +15,7 @@ from pyspark import TaskContext
 
 from penstock.errors import ClusterError, SerializationError
 from penstock.execution.spark.cancellation import Cancellation, TaskCancelledError
+from penstock.execution.spark.checkpoint_link import CheckpointAccess, WorkerLink, obey_coordinator
 from penstock.execution.spark.control_client import ControlClient
 from penstock.execution.spark.exchange import InboxReader, InputLostError, to_batches
 from penstock.execution.spark.messages import (
@@ -61,6 +62,8 @@ class StageMain:
     attempt: int
     search_path: tuple[str, ...]
     """The driver's module search path: on the driver's own machine its entries hold the user's modules."""
+    access: CheckpointAccess
+    """The checkpoint storage and the state to start with."""
     has_alias: bool = False
     """Whether the program knows Penstock as ``pyflink``."""
 
@@ -75,13 +78,14 @@ class StageMain:
         inbox = Inbox()
         cancellation = Cancellation(inbox)
         limits: dict[str, int] = {}
+        tasks: list[Task] = []
         try:
             client = ControlClient(
                 self.address,
                 self.key,
                 (self.stage, index),
                 self.attempt,
-                lambda message: _obey(message, cancellation, limits),
+                lambda message: _obey(message, inbox, cancellation, limits, tasks),
             )
         except OSError as error:
             message = (
@@ -96,8 +100,9 @@ class StageMain:
                 inbox.end()
             else:
                 reader.start()
+            services = _services(inbox, client, limits, tasks)
             with cancellation.interruptible():
-                for batch in to_batches(self._run(index, inbox, reader, client, cancellation, limits)):
+                for batch in to_batches(self._run(index, inbox, reader, client, cancellation, services, tasks)):
                     with cancellation.sending():
                         yield batch
         finally:
@@ -110,23 +115,28 @@ class StageMain:
         reader: InboxReader,
         client: ControlClient,
         cancellation: Cancellation,
-        limits: dict[str, int],
+        services: dict[str, Any],
+        tasks: list[Task],
     ) -> Iterator[Blocks]:
         task: Task | None = None
+        link = WorkerLink(self.access, client)
         try:
             task = Task(
                 self._load(),
                 self.stage,
                 index,
                 clock=SystemClock(),
-                services=_services(inbox, client, limits),
+                services=services,
                 attempt=self.attempt,
+                link=link,
             )
+            tasks.append(task)
             running = task
             task.processing_time.schedule_every(_REPORT_INTERVAL_MILLIS, lambda _: self._report(running, inbox, client))
             inbox.command(lambda: client.send(Running()))
-            yield from run_task(task, inbox)
+            yield from run_task(task, inbox, self.access.restored(index))
             cancellation.begin_stopping()
+            link.close()
             client.send(Finished(report_task(task)))
         except GeneratorExit:
             _close(task)
@@ -164,21 +174,34 @@ class StageMain:
         return job
 
 
-def _obey(message: Any, cancellation: Cancellation, limits: dict[str, int]) -> None:
+def _obey(message: Any, inbox: Inbox, cancellation: Cancellation, limits: dict[str, int], tasks: list[Task]) -> None:
     if isinstance(message, AlignmentLimit):
         limits[message.group] = message.limit
     elif isinstance(message, Cancel):
         cancellation.request()
+    else:
+        # Commands run in the task's thread, so there is a task by then.
+        inbox.command(lambda: obey_coordinator(message, tasks[0]))
 
 
-def _services(inbox: Inbox, client: ControlClient, limits: dict[str, int]) -> dict[str, Any]:
+def _services(inbox: Inbox, client: ControlClient, limits: dict[str, int], tasks: list[Task]) -> dict[str, Any]:
     """Return what the executor lends to the operators of a task."""
 
     def align(group: str, member: str, watermark: int | None, drift: int) -> int:
         client.send(AlignmentReport(group, member, watermark, drift))
         return limits.get(group, MAX_TIMESTAMP)  # the answer to the last report
 
-    return {"print": client.print_lines, "collect": client.collect, "wake_up": inbox.wake_up, "align": align}
+    def breathe() -> None:
+        inbox.run_commands()
+        tasks[0].processing_time.fire_due()
+
+    return {
+        "print": client.print_lines,
+        "collect": client.collect,
+        "wake_up": inbox.wake_up,
+        "align": align,
+        "breathe": breathe,
+    }
 
 
 def _leave(task: Task | None, reader: InboxReader, client: ControlClient) -> None:

@@ -1,0 +1,122 @@
+"""How a task on Spark takes part in checkpoints: what it is given, and how it answers."""
+
+from __future__ import annotations
+
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.errors import JobFailedError
+from penstock.execution.spark.messages import (
+    AbortCheckpoint,
+    Acknowledged,
+    CompleteCheckpoint,
+    Declined,
+    Failed,
+    Release,
+    SubtaskFinished,
+    TriggerCheckpoint,
+)
+from penstock.runtime.restored import RestoredSubtask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from penstock.checkpoint.options import CheckpointOptions
+    from penstock.checkpoint.storage import StorageAccess
+    from penstock.checkpoint.subtask_state import SubtaskState
+    from penstock.checkpoint.targets import StoredFiles
+    from penstock.execution.spark.control_client import ControlClient
+    from penstock.runtime.snapshots import TaskId
+    from penstock.runtime.task import Task
+    from penstock.statestore.handles import SnapshotTarget
+
+__all__ = ["CheckpointAccess", "WorkerLink", "obey_coordinator"]
+
+
+@dataclass(frozen=True)
+class CheckpointAccess:
+    """What the driver gives to all tasks of an attempt."""
+
+    storage: StorageAccess
+    keeps_last_state: bool
+    """Whether checkpoints are taken, so that the last state of a finished subtask is wanted."""
+    checkpoint_id: int = 0
+    states: dict[TaskId, SubtaskState] | None = None
+    """What each subtask starts with, ``None`` on a fresh start."""
+    files: StoredFiles | None = None
+
+    def restored(self, index: int) -> dict[int, RestoredSubtask] | None:
+        """Return the states of the subtasks with an index, by vertex."""
+        if self.states is None or self.files is None:
+            return None
+        return {
+            vertex: RestoredSubtask(self.checkpoint_id, state, self.files)
+            for (vertex, subtask), state in self.states.items()
+            if subtask == index
+        }
+
+
+class WorkerLink:
+    """Stores snapshots in a thread of its own, one after the other, and reports to the coordinator."""
+
+    def __init__(self, access: CheckpointAccess, client: ControlClient) -> None:
+        self.keeps_last_state = access.keeps_last_state
+        self._storage = access.storage
+        self._client = client
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="penstock snapshots")
+
+    def target(self, checkpoint_id: int, options: CheckpointOptions, task: TaskId) -> SnapshotTarget:
+        """Return where a subtask stores its snapshot."""
+        return self._storage.target(checkpoint_id, options)
+
+    def last_target(self, task: TaskId) -> SnapshotTarget:
+        """Return where a subtask stores its last state."""
+        return self._storage.last_target()
+
+    def in_background(self, call: Callable[[], None]) -> None:
+        """Run the asynchronous part of a snapshot after those before it."""
+        self._thread.submit(self._guarded, call)
+
+    def acknowledge(self, task: TaskId, checkpoint_id: int, state: SubtaskState) -> None:
+        """Say that a snapshot is durable."""
+        self._client.send(Acknowledged(task, checkpoint_id, state))
+
+    def decline(self, task: TaskId, checkpoint_id: int, reason: str, *, is_failure: bool) -> None:
+        """Say that a snapshot will not come."""
+        self._client.send(Declined(task, checkpoint_id, reason, is_failure))
+
+    def finished(self, task: TaskId, state: SubtaskState) -> None:
+        """Say that a subtask has processed all its input."""
+        self._client.send(SubtaskFinished(task, state))
+
+    def close(self) -> None:
+        """Wait for what is being stored."""
+        self._thread.shutdown(wait=True)
+
+    def _guarded(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except OSError:
+            return  # the driver has gone, or does not listen any more
+        except Exception as error:
+            reason = JobFailedError(f"A snapshot could not be taken: {type(error).__name__}: {error}")
+            self._client.send(Failed(reason, traceback.format_exc()))
+
+
+def obey_coordinator(message: Any, task: Task) -> None:
+    """Do what the checkpoint coordinator says; runs in the task's own thread."""
+    match message:
+        case TriggerCheckpoint(checkpoint_id=checkpoint_id, options=options, vertices=vertices):
+            for vertex in vertices:
+                task.subtasks[vertex].trigger(checkpoint_id, options)
+        case CompleteCheckpoint(checkpoint_id=checkpoint_id):
+            for subtask in task.subtasks.values():
+                subtask.on_complete(checkpoint_id)
+        case AbortCheckpoint(checkpoint_id=checkpoint_id):
+            for subtask in task.subtasks.values():
+                subtask.on_abort(checkpoint_id)
+        case Release():
+            task.release()

@@ -1,0 +1,253 @@
+"""Checkpoints of a job on Spark: carries out what the coordinator decides.
+
+The coordinator (:mod:`penstock.checkpoint.coordinator`) is a pure state machine. Here are its clock, its threads, its
+line to the tasks and its storage. Events come from the control channel's threads, from the storing thread and from the
+ticker; a lock puts them in a row.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from penstock.checkpoint.coordination import (
+    Abort,
+    Action,
+    CoordinatorSettings,
+    Delete,
+    Discard,
+    FailJob,
+    FinishJob,
+    NotifyComplete,
+    Recover,
+    SavepointDone,
+    SavepointFailed,
+    StoreMetadata,
+    Trigger,
+)
+from penstock.checkpoint.coordinator import CheckpointCoordinator
+from penstock.checkpoint.metadata import CheckpointMetadata
+from penstock.checkpoint.rescaling import plan_restore
+from penstock.checkpoint.storage import CheckpointStore, StorageAccess, is_kept_after, load_checkpoint
+from penstock.connectors.filesystems import files_of
+from penstock.errors import CheckpointError
+from penstock.execution.spark.checkpoint_link import CheckpointAccess
+from penstock.execution.spark.messages import (
+    AbortCheckpoint,
+    Acknowledged,
+    CompleteCheckpoint,
+    Declined,
+    Release,
+    SubtaskFinished,
+    TriggerCheckpoint,
+)
+from penstock.execution.spark.operator_ids import operator_infos, subtask_inputs, vertex_operators
+from penstock.vocabulary.checkpoint_storage import JobManagerCheckpointStorage
+from penstock.vocabulary.job import CompletableFuture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from penstock.execution.spark.control_server import ControlServer
+    from penstock.graph.job import Job
+    from penstock.runtime.clock import Clock
+
+__all__ = ["Checkpoints"]
+
+_log = logging.getLogger("penstock.checkpoints")
+
+
+class Checkpoints:
+    """The checkpoints and savepoints of one job, over all its attempts."""
+
+    def __init__(self, job: Job, clock: Clock) -> None:
+        self._job = job
+        self._clock = clock
+        self._settings = CoordinatorSettings.of(job.checkpoints)
+        storage = job.checkpoints.get_checkpoint_storage() or JobManagerCheckpointStorage()
+        self._access = StorageAccess(storage, job.id, files_of)
+        if job.savepoint_directory is not None:
+            self._access.savepoint_directory = job.savepoint_directory
+        self._store = CheckpointStore(self._access)
+        self._infos = operator_infos(job.plan)
+        self._start = None if job.restore_path is None else load_checkpoint(job.restore_path, files_of)
+        next_id = 1 if self._start is None else self._start[0].checkpoint_id + 1
+        self._coordinator = CheckpointCoordinator(self._settings, next_id)
+        self._changed = threading.Condition()
+        self._storing = ThreadPoolExecutor(1, thread_name_prefix="penstock checkpoints")
+        self._savepoints: dict[str, CompletableFuture[str]] = {}
+        self._server: ControlServer | None = None
+        self._fail: Callable[[str], None] | None = None
+        self._recovery: Recover | None = None
+        self._is_closed = False
+        self._ticker = threading.Thread(target=self._tick, name="penstock checkpoint ticker", daemon=True)
+        self._ticker.start()
+
+    # -- attempts
+
+    def access(self, recover_from: int | None) -> CheckpointAccess:
+        """Return what the tasks of the next attempt need: the storage, and the state to start with."""
+        found = self._start if recover_from is None else self._store.load(recover_from)
+        keeps_last_state = self._settings.interval is not None
+        if found is None:
+            return CheckpointAccess(self._access, keeps_last_state)
+        metadata, files = found
+        plan = plan_restore(
+            metadata,
+            vertex_operators(self._job.plan),
+            self._infos,
+            allow_non_restored_state=self._job.allows_non_restored_state,
+        )
+        level = logging.INFO if recover_from is not None else logging.WARNING
+        source = self._job.restore_path if recover_from is None else f"checkpoint {recover_from}"
+        _log.log(level, "job %r starts from %s\n%s", self._job.name, source, plan.describe())
+        return CheckpointAccess(self._access, keeps_last_state, metadata.checkpoint_id, plan.states, files)
+
+    def attempt_begins(self, server: ControlServer, fail: Callable[[str], None]) -> None:
+        """Take note of a new attempt, with the line to its tasks and the way to make it fail."""
+        with self._changed:
+            self._server = server
+            self._fail = fail
+            self._coordinator.job_started(subtask_inputs(self._job.plan))
+
+    def tasks_running(self) -> None:
+        """Take note that all tasks of the attempt run."""
+        with self._changed:
+            self._coordinator.tasks_running(self._clock.now())
+            self._changed.notify_all()
+
+    def attempt_failed(self) -> int | None:
+        """Take note that the attempt is over; return the checkpoint to restart from as soon as that is certain."""
+        self._recovery = None
+        self._event(self._coordinator.job_failed)
+        with self._changed:
+            self._changed.wait_for(lambda: self._recovery is not None)
+            assert self._recovery is not None
+            return self._recovery.checkpoint_id
+
+    def on_message(self, message: Any) -> bool:
+        """Take what a task says; tell whether it was about checkpoints."""
+        match message:
+            case Acknowledged(subtask=subtask, checkpoint_id=checkpoint_id, state=state):
+                self._event(lambda now: self._coordinator.acknowledge(subtask, checkpoint_id, state, now))
+            case Declined(subtask=subtask, checkpoint_id=checkpoint_id, reason=reason, is_failure=is_failure):
+                self._event(
+                    lambda now: self._coordinator.decline(subtask, checkpoint_id, reason, now, is_failure=is_failure)
+                )
+            case SubtaskFinished(subtask=subtask, state=state):
+                self._event(lambda now: self._coordinator.task_finished(subtask, state, now))
+            case _:
+                return False
+        return True
+
+    # -- savepoints
+
+    def savepoint(self, directory: str | None, *, stop: bool = False, drain: bool = False) -> CompletableFuture[str]:
+        """Take a savepoint and return the future of its path."""
+        future: CompletableFuture[str] = CompletableFuture()
+        try:
+            location = self._access.new_savepoint_directory(directory)
+        except CheckpointError as error:
+            future.complete_exceptionally(error)
+            return future
+        self._savepoints[location] = future
+        self._event(
+            lambda now: self._coordinator.savepoint_requested(location, now, location=location, stop=stop, drain=drain)
+        )
+        return future
+
+    # -- the end
+
+    def close(self, end: Literal["finished", "cancelled", "failed"]) -> None:
+        """End everything; keeps or deletes checkpoints as the job's retention says."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        self._storing.shutdown(wait=True)
+        for future in self._savepoints.values():
+            future.complete_exceptionally(CheckpointError("The job ended before the savepoint was taken."))
+        if self._settings.interval is not None:
+            if is_kept_after(end, self._job.checkpoints.get_externalized_checkpoint_retention()):
+                kept = [self._store.path_of(each) for each in self._coordinator.retained]
+                _log.info("job %r: checkpoints kept: %s", self._job.name, ", ".join(filter(None, kept)) or "none")
+            else:
+                self._store.delete_all()
+
+    # -- events and actions
+
+    def _event(self, event: Callable[[int], list[Action]]) -> None:
+        with self._changed:
+            self._perform(event(self._clock.now()))
+            self._changed.notify_all()
+
+    def _tick(self) -> None:
+        with self._changed:
+            while not self._is_closed:
+                due = self._coordinator.next_tick()
+                now = self._clock.now()
+                if due is None or due > now:
+                    self._changed.wait(None if due is None else (due - now) / 1000)
+                else:
+                    self._perform(self._coordinator.tick(now))
+
+    def _perform(self, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
+                case Trigger():
+                    self._trigger(action)
+                case StoreMetadata():
+                    self._storing.submit(self._publish, action)
+                case NotifyComplete(checkpoint_id=checkpoint_id):
+                    self._tell_all(CompleteCheckpoint(checkpoint_id))
+                case Abort(checkpoint_id=checkpoint_id, reason=reason):
+                    _log.warning("job %r: checkpoint %d is given up: %s", self._job.name, checkpoint_id, reason)
+                    self._tell_all(AbortCheckpoint(checkpoint_id))
+                case Delete(checkpoint_id=checkpoint_id):
+                    self._storing.submit(self._quietly, self._store.delete, checkpoint_id)
+                case Discard(checkpoint_id=checkpoint_id, state=state):
+                    self._storing.submit(self._quietly, self._store.discard, checkpoint_id, state)
+                case SavepointDone(request=request, checkpoint_id=checkpoint_id):
+                    self._savepoints.pop(str(request)).complete(self._store.path_of(checkpoint_id))
+                case SavepointFailed(request=request, reason=reason):
+                    self._savepoints.pop(str(request)).complete_exceptionally(CheckpointError(reason))
+                case Recover():
+                    self._recovery = action
+                case FailJob(reason=reason):
+                    if self._fail is not None:
+                        self._fail(reason)
+                case FinishJob():
+                    self._tell_all(Release())
+
+    def _trigger(self, action: Trigger) -> None:
+        self._store.begin(action.checkpoint_id)
+        by_task: dict[tuple[int, int], list[int]] = {}
+        tasks: tuple[tuple[int, int], ...] = action.tasks  # type: ignore[assignment]
+        for vertex, index in tasks:
+            by_task.setdefault((self._job.plan.vertices[vertex].stage, index), []).append(vertex)
+        if self._server is not None:
+            for key, vertices in by_task.items():
+                self._server.send(key, TriggerCheckpoint(action.checkpoint_id, action.options, tuple(vertices)))
+
+    def _tell_all(self, message: Any) -> None:
+        if self._server is not None:
+            self._server.send_all(message)
+
+    def _publish(self, action: StoreMetadata) -> None:
+        checkpoint_id = action.checkpoint_id
+        try:
+            metadata = CheckpointMetadata.of(self._job.id, action, self._infos)
+            self._store.publish(metadata, action.options)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            self._event(lambda now: self._coordinator.store_failed(checkpoint_id, reason, now))
+        else:
+            self._event(lambda now: self._coordinator.stored(checkpoint_id, now))
+
+    def _quietly(self, call: Callable[..., None], *arguments: Any) -> None:
+        try:
+            call(*arguments)
+        except OSError as error:
+            _log.warning("job %r: files of a checkpoint could not be removed: %s", self._job.name, error)
