@@ -306,4 +306,7 @@ def show_summary(result: JobExecutionResult) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:  # while Spark was starting
+        sys.exit("Stopped before the job had started.")
