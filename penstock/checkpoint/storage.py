@@ -78,11 +78,18 @@ class StorageAccess:
             if options.location is None:
                 message = "The savepoint has no directory; ask new_savepoint_directory() for one."
                 raise CheckpointError(message)
-            return FileTarget(*self.files_of(options.location), threshold=self._threshold)
+            return FileTarget(*self.files_of(options.location), threshold=self._threshold, is_savepoint=True)
         if self._max_in_memory is not None:
             return MemoryTarget(self._max_in_memory)
         files, root = self.files_of(str(self.directory))
-        return FileTarget(files, f"{root}/chk-{checkpoint_id}", shared=f"{root}/shared", threshold=self._threshold)
+        return FileTarget(
+            files,
+            f"{root}/chk-{checkpoint_id}",
+            shared=f"{root}/shared",
+            threshold=self._threshold,
+            checkpoint_id=checkpoint_id,
+            reusable=options.reusable,
+        )
 
     def last_target(self) -> SnapshotTarget:
         """Returns where a task that has finished stores its last state, which all later checkpoints refer to."""

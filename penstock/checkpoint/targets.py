@@ -37,7 +37,13 @@ class FileTarget:
         shared: str | None = None,
         threshold: int = 0,
         is_all_shared: bool = False,
+        checkpoint_id: int | None = None,
+        reusable: int | None = None,
+        is_savepoint: bool = False,
     ) -> None:
+        self.checkpoint_id = checkpoint_id
+        self.reusable = reusable
+        self.is_savepoint = is_savepoint
         self._files = files
         self._directory = directory
         self._shared = shared
@@ -119,6 +125,9 @@ class MemoryTarget:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self.checkpoint_id: int | None = None
+        self.reusable: int | None = None
+        self.is_savepoint = False
 
     def create(self, name: str) -> StateOutput:
         """Begins bytes that belong to this checkpoint alone."""

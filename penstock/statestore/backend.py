@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import StateAccessError
-from penstock.statestore.handles import ENTRIES, KeyedStateHandle, SnapshotTarget
+from penstock.errors import StateAccessError, StateRestoreError
+from penstock.statestore.handles import ENTRIES, KeyedStateHandle
+from penstock.statestore.snapshot import KeyedStateReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from penstock.statestore.snapshot import KeyedStateReader, Timer
+    from penstock.statestore.handles import SnapshotTarget, StateFiles
+    from penstock.statestore.snapshot import Timer
     from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
 __all__ = ["KeyContext", "KeyedStateBackend", "NamespacedState", "StateSnapshot"]
@@ -178,3 +180,34 @@ class KeyedStateBackend(ABC):
     @abstractmethod
     def restore(self, snapshots: Iterable[KeyedStateReader], key_groups: range, max_parallelism: int) -> list[Timer]:
         """Take over the given key groups of snapshots; the timers among them are for the caller to register."""
+
+    def restore_handles(
+        self,
+        handles: Iterable[KeyedStateHandle],
+        files: StateFiles,
+        key_groups: range,
+        max_parallelism: int,
+        checkpoint_id: int | None = None,
+    ) -> list[Timer]:
+        """Take over the given key groups of what a checkpoint has stored; the timers are for the caller to register.
+
+        Args:
+            handles: The state, some of whose key groups may belong to other subtasks.
+            files: Where the bytes of the handles are.
+            key_groups: The key groups of this subtask.
+            max_parallelism: The number of key groups in all.
+            checkpoint_id: The checkpoint, if it is one of this job, whose files later checkpoints may refer to.
+        """
+        readers: list[KeyedStateReader] = []
+        for handle in handles:
+            if handle.form != ENTRIES:
+                problem = (
+                    f"The checkpoint holds the files of another state backend ({handle.form}). Restore it with that"
+                    " backend, take a savepoint, and restore the savepoint with the new one."
+                )
+                raise StateRestoreError(problem)
+            readers.extend(KeyedStateReader(files.open(stored)) for _, stored in handle.files)
+        return self.restore(readers, key_groups, max_parallelism)
+
+    def close(self) -> None:  # noqa: B027 - memory needs no closing
+        """Release what the backend holds outside of memory."""

@@ -79,7 +79,14 @@ class StateOutput(Protocol):
 
 
 class SnapshotTarget(Protocol):
-    """Where the asynchronous part of a snapshot puts its bytes; used by one thread at a time."""
+    """Where the asynchronous part of a snapshot puts its bytes; several threads may use it."""
+
+    checkpoint_id: int | None
+    """The checkpoint whose files later ones may refer to; ``None`` if it is a savepoint or the last state of a task."""
+    reusable: int | None
+    """The checkpoint whose shared files this one may refer to."""
+    is_savepoint: bool
+    """Whether the state must be in the form that every backend reads."""
 
     def create(self, name: str) -> StateOutput:
         """Begins a file that belongs to this checkpoint alone; few bytes stay in the handle."""

@@ -50,6 +50,10 @@ class ClassSchema:
         definition = b"" if _is_importable(cls) else cloudpickle.dumps(cls, _PROTOCOL)
         return ClassSchema(cls.__module__, cls.__qualname__, _field_names(cls), definition)
 
+    def is_like(self, other: ClassSchema) -> bool:
+        """Tells whether both describe the same class with the same fields."""
+        return (self.module, self.qualname, self.fields) == (other.module, other.qualname, other.fields)
+
     def resolve(self) -> type:
         """Returns the class of this name, adapted so that values with the old fields become values of today's class.
 
@@ -82,25 +86,53 @@ class ClassSchema:
 
 
 class ClassTable:
-    """Turns values into bytes and gathers the classes that it meets."""
+    """Turns values into bytes and gathers the classes that it meets; for one thread at a time.
 
-    def __init__(self) -> None:
-        self._numbers: dict[type, int] = {}
+    Args:
+        known: The classes of bytes that exist already. A class whose fields have changed since gets a number of its
+            own.
+    """
+
+    def __init__(self, known: Sequence[ClassSchema] = ()) -> None:
         self.ordinary: set[type] = set()
+        self._schemas = list(known)
+        self._numbers: dict[type, int] = {}
+        self._buffer = io.BytesIO()
+        self._pickler = _Pickler(self._buffer, self)
 
-    def dumps(self, value: Any) -> bytes:
-        """Turns a value into bytes that a :class:`ValueReader` with this table's schemas reads."""
-        buffer = io.BytesIO()
-        _Pickler(buffer, self).dump(value)
-        return buffer.getvalue()
+    def dumps(self, value: Any, *, is_canonical: bool = False) -> bytes:
+        """Turns a value into bytes that a :class:`ValueReader` with this table's schemas reads.
+
+        If ``is_canonical``, equal values give equal bytes, as far as their classes allow it.
+        """
+        pickler, buffer = self._pickler, self._buffer
+        pickler.fast = is_canonical  # this mode does not refer back to objects that were met before
+        try:
+            pickler.dump(value)
+            return buffer.getvalue()
+        finally:
+            pickler.clear_memo()
+            buffer.seek(0)
+            buffer.truncate()
 
     def number_of(self, cls: type) -> int:
         """Returns the number under which a class is written."""
-        return self._numbers.setdefault(cls, len(self._numbers))
+        found = self._numbers.get(cls)
+        if found is None:
+            schema = ClassSchema.of(cls)
+            alike = [number for number, known in enumerate(self._schemas) if known.is_like(schema)]
+            found = self._numbers[cls] = alike[0] if alike else len(self._schemas)
+            if not alike:
+                self._schemas.append(schema)
+        return found
 
     def schemas(self) -> tuple[ClassSchema, ...]:
         """Describes all classes so far, in the order of their numbers."""
-        return tuple(ClassSchema.of(cls) for cls in self._numbers)
+        return tuple(self._schemas)
+
+    def reader(self) -> ValueReader:
+        """Returns a reader of what this table has written and will write."""
+        return ValueReader(self._schemas)
 
 
 class ValueReader:

@@ -284,7 +284,7 @@ def histories(draw):
     return channels, order, draw(st.lists(events, max_size=2))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(histories(), st.sampled_from(EXACT))
 def test_whatever_is_complete_is_exactly_what_was_in_front_of_the_barriers(history, options):
     channels, order, events = history

@@ -235,5 +235,5 @@ class CheckpointHistory(RuleBasedStateMachine):
             assert len(waiting) == len(self.requests)
 
 
-CheckpointHistory.TestCase.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+CheckpointHistory.TestCase.settings = settings(max_examples=40, stateful_step_count=50, deadline=None)
 test_histories = CheckpointHistory.TestCase

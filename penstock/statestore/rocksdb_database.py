@@ -1,0 +1,192 @@
+"""One RocksDB with a write buffer in front of it, and the layout of its keys.
+
+::
+
+    key group (2 bytes) | state (2 bytes) | length, key | length, namespace                  one value
+    key group (2 bytes) | state (2 bytes) | length, key | length, namespace | member         an element of a list or
+    entry of a map
+
+The first part of a key, up to the namespace, is its *place*. Numbers are big-endian, so that all content of a key
+group, of a state and of a key lies together. A member is the encoded key of a map entry, or the 8-byte number of a
+list element: numbers only grow, so that adding to a list reads nothing.
+
+Writes gather in dictionaries and go to RocksDB in batches. There is no write-ahead log: what makes state durable is
+the checkpoint.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import ProgramError
+from penstock.vocabulary.state_backend import PredefinedOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+__all__ = ["Database", "DatabaseSettings", "open_read_only"]
+
+_BUFFERED_WRITES = 8192
+_MISSING: Any = object()
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class DatabaseSettings:
+    """How RocksDB uses memory and disk."""
+
+    predefined: PredefinedOptions = PredefinedOptions.DEFAULT
+    write_buffer_bytes: int = 16 * _MIB
+    block_cache_bytes: int = 32 * _MIB
+
+    def options(self) -> Any:
+        """Returns RocksDB's own settings."""
+        rocksdict = _library()
+        is_large = self.predefined is PredefinedOptions.SPINNING_DISK_OPTIMIZED_HIGH_MEM
+        options = rocksdict.Options(raw_mode=True)
+        options.create_if_missing(True)  # noqa: FBT003 - RocksDB's own
+        options.set_write_buffer_size(self.write_buffer_bytes * (4 if is_large else 1))
+        options.set_max_write_buffer_number(4 if is_large else 2)
+        options.set_keep_log_file_num(2)
+        options.set_level_compaction_dynamic_level_bytes(True)
+        if self.predefined is PredefinedOptions.DEFAULT:
+            options.set_max_open_files(512)
+        else:
+            options.set_max_open_files(-1)
+            options.increase_parallelism(4)
+        if self.predefined in (
+            PredefinedOptions.SPINNING_DISK_OPTIMIZED,
+            PredefinedOptions.SPINNING_DISK_OPTIMIZED_HIGH_MEM,
+        ):
+            options.set_compaction_readahead_size(2 * _MIB)
+        table = rocksdict.BlockBasedOptions()
+        table.set_block_cache(rocksdict.Cache(self.block_cache_bytes * (8 if is_large else 1)))
+        table.set_bloom_filter(10, False)  # noqa: FBT003
+        table.set_cache_index_and_filter_blocks(True)
+        options.set_block_based_table_factory(table)
+        return options
+
+
+class Database:
+    """A RocksDB in a local directory; used by one thread."""
+
+    def __init__(self, path: Path, settings: DatabaseSettings) -> None:
+        rocksdict = _library()
+        self.path = path
+        self._batch = rocksdict.WriteBatch
+        self._checkpoint = rocksdict.Checkpoint
+        self._rocks = rocksdict.Rdict(str(path), settings.options())
+        writing = rocksdict.WriteOptions()
+        writing.disable_wal = True
+        self._rocks.set_write_options(writing)
+        self._read: Callable[[bytes], bytes | None] = self._rocks.get
+        self._values: dict[bytes, bytes | None] = {}
+        self._members: dict[bytes, dict[bytes, bytes | None]] = {}
+        self._buffered_members = 0
+
+    def get(self, place: bytes) -> bytes | None:
+        """Returns the value of a place."""
+        found: bytes | None = self._values.get(place, _MISSING)
+        return self._read(place) if found is _MISSING else found
+
+    def put(self, place: bytes, value: bytes | None) -> None:
+        """Sets the value of a place; ``None`` removes it."""
+        self._values[place] = value
+        if len(self._values) >= _BUFFERED_WRITES:
+            self.flush()
+
+    def get_member(self, place: bytes, member: bytes) -> bytes | None:
+        """Returns a member of a list or map."""
+        members = self._members.get(place)
+        found: bytes | None = _MISSING if members is None else members.get(member, _MISSING)
+        return self._read(place + member) if found is _MISSING else found
+
+    def put_member(self, place: bytes, member: bytes, value: bytes | None) -> None:
+        """Sets a member of a list or map; ``None`` removes it."""
+        members = self._members.get(place)
+        if members is None:
+            members = self._members[place] = {}
+        members[member] = value
+        self._buffered_members += 1
+        if self._buffered_members >= _BUFFERED_WRITES:
+            self.flush()
+
+    def members(self, place: bytes) -> list[tuple[bytes, bytes]]:
+        """Returns all members of a list or map, in their order."""
+        start = len(place)
+        found: dict[bytes, bytes | None] = {key[start:]: value for key, value in self._scan(place)}
+        buffered = self._members.get(place)
+        if buffered:
+            found.update(buffered)
+            return sorted((member, value) for member, value in found.items() if value is not None)
+        return [(member, value) for member, value in found.items() if value is not None]
+
+    def clear_members(self, place: bytes) -> None:
+        """Removes all members of a list or map."""
+        buffered = self._members.pop(place, {})
+        self._buffered_members -= len(buffered)
+        for key, _ in list(self._scan(place)):
+            self.put_member(place, key[len(place) :], None)
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Returns everything whose key begins with a prefix, as it is now."""
+        self.flush()
+        return self._scan(prefix)
+
+    def flush(self) -> None:
+        """Hands what was gathered to RocksDB."""
+        if not self._values and not self._members:
+            return
+        batch = self._batch(raw_mode=True)
+        for key, value in self._values.items():
+            if value is None:
+                batch.delete(key)
+            else:
+                batch.put(key, value)
+        for place, members in self._members.items():
+            for member, value in members.items():
+                if value is None:
+                    batch.delete(place + member)
+                else:
+                    batch.put(place + member, value)
+        self._rocks.write(batch)
+        self._values.clear()
+        self._members.clear()
+        self._buffered_members = 0
+
+    def link_to(self, directory: Path) -> None:
+        """Makes a directory with hard links to all files of now, which never change."""
+        self.flush()
+        self._rocks.flush()
+        self._checkpoint(self._rocks).create_checkpoint(str(directory))
+
+    def close(self) -> None:
+        """Closes RocksDB and removes its files."""
+        self._values.clear()
+        self._members.clear()
+        self._rocks.close()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        for key, value in self._rocks.items(from_key=prefix):
+            if not key.startswith(prefix):
+                return
+            yield key, value
+
+
+def open_read_only(path: Path) -> Any:
+    """Opens the files of a snapshot for reading; ``items`` and ``get`` work on raw bytes."""
+    rocksdict = _library()
+    return rocksdict.Rdict(str(path), DatabaseSettings().options(), access_type=rocksdict.AccessType.read_only())
+
+
+def _library() -> Any:
+    try:
+        import rocksdict
+    except ImportError as error:
+        message = "The RocksDB state backend needs the package rocksdict: pip install 'penstock[rocksdb]'."
+        raise ProgramError(message) from error
+    return rocksdict

@@ -1,0 +1,132 @@
+"""How the RocksDB backend turns keys, namespaces and values into bytes, and what it must remember to turn them back."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import StateRestoreError
+from penstock.runtime.key_groups import key_group_of
+from penstock.statestore.key_codec import decode_key, encode_key, with_length
+from penstock.statestore.snapshot import StateInfo
+from penstock.statestore.value_codec import ClassSchema, ClassTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["HEAD", "Layout", "place_of"]
+
+HEAD = 4
+"""The bytes of the key group and the state at the start of every key."""
+
+_PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
+_WITH_CLASSES = b"\x01"
+"""In front of a value that may hold objects of classes; a plain pickle begins with another byte."""
+_LENGTH = struct.Struct(">I")
+_CACHED_KEYS = 1 << 15
+_CACHED_NAMESPACES = 1 << 10
+
+
+class Layout:
+    """The states, classes and counters of one database."""
+
+    def __init__(self, operator: str, max_parallelism: int, meta: Mapping[str, Any] | None = None) -> None:
+        meta = meta or {"states": [], "classes": [], "next_element": 0}
+        self.operator = operator
+        self.max_parallelism = max_parallelism
+        self.states: dict[str, StateInfo] = {info[0]: StateInfo(*info) for info in meta["states"]}
+        self.classes = ClassTable([ClassSchema(**fields) for fields in meta["classes"]])
+        self.reader = self.classes.reader()
+        self.next_element: int = meta["next_element"]
+        self._names = list(self.states)
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._keys: dict[Any, tuple[bytes, bytes]] = {}
+        self._namespaces: dict[Any, bytes] = {}
+
+    def meta(self) -> dict[str, Any]:
+        """Returns plain data from which another layout of the same database can be made."""
+        return {
+            "states": [tuple(info) for info in self.states.values()],
+            "classes": [vars(schema) for schema in self.classes.schemas()],
+            "next_element": self.next_element,
+        }
+
+    def declare(self, info: StateInfo) -> bytes:
+        """Returns the bytes that stand for a state."""
+        self.states[info.name] = info
+        number = self._numbers.get(info.name)
+        if number is None:
+            number = self._numbers[info.name] = len(self._names)
+            self._names.append(info.name)
+        return number.to_bytes(2, "big")
+
+    def info_at(self, state: bytes) -> StateInfo:
+        """Returns the state that some bytes stand for."""
+        return self.states[self._names[int.from_bytes(state, "big")]]
+
+    def key(self, key: Any) -> tuple[bytes, bytes]:
+        """Returns the bytes of a key's group and of the key."""
+        found = self._keys.get(key)
+        if found is None:
+            if len(self._keys) >= _CACHED_KEYS:
+                self._keys.clear()
+            group = key_group_of(key, self.max_parallelism).to_bytes(2, "big")
+            found = self._keys[key] = (group, with_length(encode_key(key, self.classes)))
+        return found
+
+    def namespace(self, namespace: Any) -> bytes:
+        """Returns the bytes of a namespace."""
+        found = self._namespaces.get(namespace)
+        if found is None:
+            if len(self._namespaces) >= _CACHED_NAMESPACES:
+                self._namespaces.clear()
+            found = self._namespaces[namespace] = with_length(encode_key(namespace, self.classes))
+        return found
+
+    def element(self) -> bytes:
+        """Returns the member of a new element of a list."""
+        self.next_element += 1
+        return self.next_element.to_bytes(8, "big")
+
+    def member(self, key: Any) -> bytes:
+        """Returns the member of an entry of a map."""
+        return encode_key(key, self.classes)
+
+    def map_key(self, member: bytes) -> Any:
+        """Returns the key of an entry of a map."""
+        return decode_key(member, self.reader)
+
+    def dumps(self, value: Any) -> bytes:
+        """Returns the bytes of a value."""
+        kind = type(value)
+        if kind in _PLAIN or (kind is tuple and _PLAIN.issuperset(map(type, value))):
+            return pickle.dumps(value, 5)
+        return _WITH_CLASSES + self.classes.dumps(value)
+
+    def loads(self, data: bytes, place: bytes) -> Any:
+        """Returns the value of some bytes that were found at a place.
+
+        Raises:
+            StateRestoreError: This program cannot read the value.
+        """
+        try:
+            if data.startswith(_WITH_CLASSES):
+                return self.reader.loads(memoryview(data)[1:])
+            return pickle.loads(data)
+        except Exception as error:
+            state, key_group = self.info_at(place[2:HEAD]).name, int.from_bytes(place[:2], "big")
+            problem = f"The state cannot be read by this program: {error}."
+            raise StateRestoreError(problem, self.operator, state, key_group) from error
+
+    def owner(self, place: bytes) -> tuple[Any, Any]:
+        """Returns the key and the namespace of a place."""
+        middle = HEAD + _LENGTH.size + _LENGTH.unpack_from(place, HEAD)[0]
+        key = decode_key(place[HEAD + _LENGTH.size : middle], self.reader)
+        return key, decode_key(place[middle + _LENGTH.size :], self.reader)
+
+
+def place_of(key: bytes) -> bytes:
+    """Returns the part of a stored key in front of its member."""
+    middle = HEAD + _LENGTH.size + _LENGTH.unpack_from(key, HEAD)[0]
+    return key[: middle + _LENGTH.size + _LENGTH.unpack_from(key, middle)[0]]
