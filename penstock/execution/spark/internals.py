@@ -17,7 +17,8 @@ listed with the Spark file it comes from.
   eye on what it prints.
 - ``SparkContext.maxNumConcurrentTasks`` (core/.../SparkContext.scala): the slots of all executors; the public
   ``defaultParallelism`` can be set to anything.
-- ``SparkEnv.get().conf()`` (core/.../SparkEnv.scala): the settings that tasks of a local master read when they start.
+- ``SparkContext.conf`` (core/.../SparkContext.scala): the settings themselves, not the copy that PySpark hands out;
+  tasks of a local master read them when they start.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def cancel_jobs(session: Any, group: str) -> None:
 
 def set_local_settings(session: Any, settings: dict[str, str]) -> None:
     """Set core settings of a local master that is already running; its tasks read them when they start."""
-    conf = session._jvm.org.apache.spark.SparkEnv.get().conf()
+    conf = session.sparkContext._jsc.sc().conf()
     for key, value in settings.items():
         conf.set(key, value)
 

@@ -64,6 +64,10 @@ def find_session(given: SparkSession | None, options: dict[str, Any], slots: int
             session = _own_session = _create_session(options, slots)
     check_version(session.version)
     _prepare(session)
+    if str(session.conf.get("spark.sql.adaptive.enabled")).lower() == "true":
+        # Adaptive execution hides the exchanges. The program's own queries keep it: this is a session beside theirs.
+        session = session.newSession()
+        session.conf.set("spark.sql.adaptive.enabled", "false")
     return session
 
 
@@ -142,6 +146,9 @@ def _prepare(session: SparkSession) -> None:
     """Bring a session that others started to the settings a job needs, or say which are missing."""
     context = session.sparkContext
     conf = context.getConf()
+    if _local_slots(str(context.master)) is not None and "PYSPARK_PYTHON" not in os.environ:
+        # On one machine workers are to have the program's own Python with its packages, not the first one on the path.
+        context.pythonExec = conf.get("spark.pyspark.python") or sys.executable
     wrong = {key: value for key, value in CORE_SETTINGS.items() if conf.get(key) != value}
     if not wrong:
         return
