@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ class EventLoopThread:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
+        # For asyncio.to_thread(); an executor of our own can be left behind when a call in it hangs.
+        self._executor = ThreadPoolExecutor(thread_name_prefix=name)
+        self._loop.set_default_executor(self._executor)
         self._running: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
@@ -51,6 +54,7 @@ class EventLoopThread:
             self.cancel()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
+            self._executor.shutdown(wait=False, cancel_futures=True)
             self._loop.close()
 
     def _start(self, function: Callable[[Any], Coroutine[Any, Any, None]], arguments: list[Any]) -> None:
