@@ -162,13 +162,18 @@ def _read(text: str, path: str, stem: str) -> list[Transcript]:
     return found
 
 
-def _lines(node: yaml.Node) -> list[int]:
-    """Return the line on which each step stands."""
+def _lines(node: yaml.Node) -> list[list[int]]:
+    """Return, for each entry under ``steps``, the lines on which its keys stand."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value == "steps" and isinstance(value, yaml.SequenceNode):
-                return [step.start_mark.line + 1 for step in value.value]
+                return [_lines_of_entry(entry) for entry in value.value]
     return []
+
+
+def _lines_of_entry(entry: yaml.Node) -> list[int]:
+    keys = [key for key, _ in entry.value] if isinstance(entry, yaml.MappingNode) else [entry]
+    return [key.start_mark.line + 1 for key in keys]
 
 
 def _says_processing_time(settings: Mapping[str, Any]) -> bool:
@@ -179,7 +184,7 @@ def _says_processing_time(settings: Mapping[str, Any]) -> bool:
 class _Reader:
     """Turns one YAML document into a transcript."""
 
-    def __init__(self, document: Any, lines: list[int], place: str) -> None:
+    def __init__(self, document: Any, lines: list[list[int]], place: str) -> None:
         self._lines = lines
         self._place = place
         if not isinstance(document, dict) or not isinstance(document.get("steps"), list):
@@ -196,13 +201,11 @@ class _Reader:
     def read(self, path: str, stem: str) -> Transcript:
         """Return the transcript."""
         steps: list[Step] = []
-        for entry, line in zip(self._document["steps"], self._lines, strict=True):
+        for entry, lines in zip(self._document["steps"], self._lines, strict=True):
             if not isinstance(entry, dict):
-                self._refuse(f"line {line}: a step is a mapping such as `- watermark: 5000`")
-            steps.extend(
-                self._step(number, str(kind), content, line)
-                for number, (kind, content) in enumerate(entry.items(), start=len(steps) + 1)
-            )
+                self._refuse(f"line {lines[0]}: a step is a mapping such as `- watermark: 5000`")
+            for (kind, content), line in zip(entry.items(), lines, strict=True):
+                steps.append(self._step(len(steps) + 1, str(kind), content, line))
         settings = {key: value for key, value in self._document.items() if key not in ("name", "about", "steps")}
         return Transcript(str(self._document.get("name", stem)), settings, tuple(steps), path, self._channels)
 
