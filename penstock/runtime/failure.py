@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PenstockError, SerializationError, UserFunctionError
+from penstock.errors import PenstockError, ProgramError, SerializationError, UserFunctionError
 from penstock.runtime.functions import describe_function
 from penstock.runtime.operator import Operator
 
@@ -45,6 +45,8 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
         place.operator = _source_of(error, task)
     if isinstance(error, PenstockError) and place.operator is None:
         return error
+    if isinstance(error, ProgramError) and place.user_frames is None:
+        return _in_step(error, place)
     if place.operator is None:
         shown = "".join(traceback.format_exception(error))
         return UserFunctionError(step="?", function="?", error=_line(error), user_traceback=shown)
@@ -57,6 +59,17 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
         user_traceback=shown,
         record=_shorten(place.record) if place.has_record else None,
     )
+
+
+def _in_step(error: ProgramError, place: _Place) -> ProgramError:
+    """Add to an explanation of Penstock's own where it happened; there is no traceback of the user's to show."""
+    if place.operator is not None and len(error.args) == 1:
+        lines = [str(error), f"  in step    {place.operator.context.info.label!r}"]
+        lines.append(f"  function   {_function(place.operator)}")
+        if place.has_record:
+            lines.append(f"  record     {_shorten(place.record)}")
+        error.args = ("\n".join(lines),)
+    return error
 
 
 def _line(error: BaseException) -> str:

@@ -11,6 +11,7 @@ from penstock.vocabulary.functions import Function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
 
 __all__ = ["ListCollector", "describe_function", "resolve_function", "takes_collector"]
 
@@ -71,12 +72,17 @@ def describe_function(function: Any) -> str:
         function = function.func
     target = function if inspect.isroutine(function) or isinstance(function, type) else type(function)
     name = getattr(target, "__qualname__", repr(target))
-    try:
-        code = getattr(target, "__code__", None)
-        if code is not None:
-            return f"{name} ({code.co_filename}:{code.co_firstlineno})"
-        file = inspect.getsourcefile(target)
-        line = inspect.getsourcelines(target)[1]
-    except (TypeError, OSError):
-        return f"{getattr(target, '__module__', '')}.{name}".lstrip(".")
-    return f"{name} ({file}:{line})"
+    code = getattr(target, "__code__", None) or _first_code(target)
+    if code is not None:
+        return f"{name} ({code.co_filename}:{code.co_firstlineno})"
+    return f"{getattr(target, '__module__', '')}.{name}".lstrip(".")
+
+
+def _first_code(target: Any) -> CodeType | None:
+    """Return the code of a class's first method: a class that came by value has no source file to look into."""
+    codes = (
+        [member.__code__ for member in vars(target).values() if inspect.isfunction(member)]
+        if inspect.isclass(target)
+        else []
+    )
+    return min(codes, key=lambda code: code.co_firstlineno, default=None)
