@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from penstock.statestore.backend import KeyContext
     from penstock.statestore.expiry import ExpiringState
+    from penstock.statestore.key_layout import KeyLayout
     from penstock.statestore.snapshot import KeyedStateReader, StateInfo, Timer
 
 __all__ = ["HeapStateBackend"]
@@ -96,6 +97,7 @@ class HeapStateBackend(KeyedStateBackend):
         """Freeze the state of now: the synchronous part of a checkpoint."""
         if self._groups is None or self._groups.max_parallelism != max_parallelism:
             self._groups = KeyGroups(max_parallelism)
+            self._layouts: dict[str, KeyLayout] = {}
         with self._lock:
             self._running_snapshots += 1
             frozen = [(table.info, table.freeze()) for table in self._tables.values()]
@@ -106,6 +108,7 @@ class HeapStateBackend(KeyedStateBackend):
             operator=self._operator,
             key_groups=key_groups,
             groups=self._groups,
+            layouts=self._layouts,
             on_end=self._thaw,
         )
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import CheckpointError
 from penstock.runtime.key_groups import key_group_of
 from penstock.statestore.backend import StateSnapshot
 from penstock.statestore.expiry import EXPIRY_SUFFIX, without_expired
+from penstock.statestore.key_layout import KeyLayout, spread
 from penstock.statestore.snapshot import BATCH_ENTRIES, KeyedStateWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from penstock.statestore.snapshot import Columns, StateInfo, Timer
 
@@ -47,6 +49,7 @@ class HeapSnapshot(StateSnapshot):
         operator: str,
         key_groups: range,
         groups: KeyGroups,
+        layouts: dict[str, KeyLayout],
         on_end: Callable[[], None],
     ) -> None:
         super().__init__(key_groups)
@@ -55,6 +58,7 @@ class HeapSnapshot(StateSnapshot):
         self._expired_at = expired_at
         self._operator = operator
         self._groups = groups
+        self._layouts = layouts
         self._on_end: Callable[[], None] | None = on_end
 
     def encode(self, write: Callable[[bytes], object]) -> int:
@@ -67,7 +71,7 @@ class HeapSnapshot(StateSnapshot):
             for timer in self._timers:
                 timers[self._groups[timer.key]].append(timer)
             for group in self.key_groups:
-                states = [(info, _batches(*part[group])) for info, part in parts if group in part]
+                states = [(info, part[group]) for info, part in parts if group in part]
                 writer.write_group(group, states, timers.get(group, ()))
             return writer.finish()
         finally:
@@ -96,29 +100,36 @@ class HeapSnapshot(StateSnapshot):
                         else:
                             entries[key], times[key] = kept
 
-    def _by_key_group(self, info: StateInfo, namespaces: dict[Any, dict[Any, Any]]) -> dict[int, Columns]:
-        """Return the columns of each key group."""
-        has_namespaces = list(namespaces) != [None]
-        parts: dict[int, Columns] = {group: ([] if has_namespaces else None, [], []) for group in self.key_groups}
-        groups = self._groups
+    def _by_key_group(self, info: StateInfo, namespaces: dict[Any, dict[Any, Any]]) -> Mapping[int, Iterable[Columns]]:
+        """Return the batches of each key group."""
         try:
-            for namespace, entries in namespaces.items():
-                for key, value in entries.items():
-                    names, keys, values = parts[groups[key]]
-                    keys.append(key)
-                    values.append(value)
-                    if names is not None:
-                        names.append(namespace)
+            if list(namespaces) == [None]:
+                entries, group_of = namespaces[None], self._groups.__getitem__
+                layout = KeyLayout.of(entries, self._layouts.get(info.name), self.key_groups, group_of)
+                if layout is not None:
+                    self._layouts[info.name] = layout
+                    return layout.columns(entries)
+            return self._spread(namespaces)
         except KeyError as error:
             message = (
                 f"A key of the state {info.name!r} of operator {self._operator!r} belongs to key group {error}, but"
                 f" this subtask owns {self.key_groups}: its hash differs between processes. Use keys of plain data."
             )
             raise CheckpointError(message) from error
-        return {group: part for group, part in parts.items() if part[1]}
+
+    def _spread(self, namespaces: dict[Any, dict[Any, Any]]) -> dict[int, Iterator[Columns]]:
+        names: dict[int, list[Any]] = {group: [] for group in self.key_groups}
+        keys: dict[int, list[Any]] = {group: [] for group in self.key_groups}
+        values: dict[int, list[Any]] = {group: [] for group in self.key_groups}
+        for namespace, entries in namespaces.items():
+            groups = list(map(self._groups.__getitem__, entries))
+            spread(repeat(namespace), len(entries), groups, names)
+            spread(entries, len(entries), groups, keys)
+            spread(entries.values(), len(entries), groups, values)
+        return {group: _batches(names[group], keys[group], values[group]) for group in self.key_groups if keys[group]}
 
 
-def _batches(namespaces: list[Any] | None, keys: list[Any], values: list[Any]) -> Iterator[Columns]:
+def _batches(namespaces: list[Any], keys: list[Any], values: list[Any]) -> Iterator[Columns]:
     for start in range(0, len(keys), BATCH_ENTRIES):
         part = slice(start, start + BATCH_ENTRIES)
-        yield None if namespaces is None else namespaces[part], keys[part], values[part]
+        yield namespaces[part], keys[part], values[part]

@@ -7,16 +7,16 @@ little-endian::
     head      b"PENSTATE", u16 version
     section   one per key group that holds something:
                 per state:  u16 number of the state (0xFFFF: the timers), u32 number of batches,
-                            per batch: u32 length, the batch
+                            per batch: u32 length of its keys, u32 length of its values, keys, values
     footer    the index, pickled: operator, max parallelism, states (name, kind, time to live, schema version),
               sections (key group -> offset, length, CRC-32), classes of the values, number of entries
     tail      u64 offset of the footer, u32 length of the footer, u32 CRC-32 of the footer, b"PENSTATE"
 
-A batch is a pickle of columns, ``(namespaces or None, keys, values)`` for a state and ``(timestamps, keys,
-namespaces, domains)`` for timers, of at most ``BATCH_ENTRIES`` entries. The value of a list state is a list, of a map
-state a dict, of an aggregating state the accumulator. How values are pickled, and read after their classes have
-changed, is the matter of :mod:`penstock.statestore.value_codec`. The number of entries in a batch is also a bound on
-how long the interpreter is held.
+A batch is two pickles: ``(namespaces or None, keys)`` and ``values`` of a state, or ``(timestamps, domains)`` of
+timers; it has at most ``BATCH_ENTRIES`` entries. The value of a list state is a list, of a map state a dict, of an
+aggregating state the accumulator. How values are pickled, and read after their classes have changed, is the matter of
+:mod:`penstock.statestore.value_codec`. The number of entries in a batch is also a bound on how long the interpreter
+is held.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ __all__ = [
     "PROCESSING_TIME",
     "BytesInput",
     "Columns",
+    "KeyBlock",
     "KeyedStateReader",
     "KeyedStateWriter",
     "StateInfo",
@@ -59,11 +60,21 @@ _VERSION = 1
 _HEAD = struct.Struct("<8sH")
 _TAIL = struct.Struct("<QII8s")
 _STATE = struct.Struct("<HI")
-_LENGTH = struct.Struct("<I")
+_LENGTHS = struct.Struct("<II")
 _TIMERS = 0xFFFF
 
-Columns: TypeAlias = "tuple[list[Any] | None, list[Any], list[Any]]"
-"""Namespaces (``None`` where all are ``None``), keys and values, equally long."""
+
+class KeyBlock(NamedTuple):
+    """Keys of plain data without namespaces, pickled already."""
+
+    data: bytes
+    """The pickle of ``(None, keys)``."""
+    size: int
+    """The number of keys."""
+
+
+Columns: TypeAlias = "tuple[list[Any] | None, list[Any] | KeyBlock, list[Any]]"
+"""Namespaces (``None`` where all are ``None``), keys and values, equally long; readers never get a ``KeyBlock``."""
 
 
 class Timer(NamedTuple):
@@ -141,7 +152,7 @@ class KeyedStateWriter:
         for info, batches in states:
             pickled = [self._pickle(columns, info, key_group) for columns in batches]
             self._add(parts, self._states.setdefault(info, len(self._states)), pickled)
-        self._add(parts, _TIMERS, [self._classes.dumps(list(zip(*batch))) for batch in _batches(timers)])  # noqa: B905
+        self._add(parts, _TIMERS, [self._pickle_timers(batch) for batch in _batches(timers)])
         if parts:
             section = b"".join(parts)
             self._sections[key_group] = (self._size, len(section), zlib.crc32(section))
@@ -163,12 +174,15 @@ class KeyedStateWriter:
         self._put(_TAIL.pack(offset, len(footer), zlib.crc32(footer), _MAGIC))
         return self._size
 
-    def _pickle(self, columns: Columns, info: StateInfo, key_group: int) -> bytes:
-        self._entries += len(columns[1])
+    def _pickle(self, columns: Columns, info: StateInfo, key_group: int) -> tuple[bytes, bytes]:
+        namespaces, keys, values = columns
+        self._entries += len(values)
         try:
-            return self._classes.dumps(columns)
+            encoded = keys.data if isinstance(keys, KeyBlock) else self._classes.dumps((namespaces, keys))
+            return encoded, self._classes.dumps(values)
         except Exception as error:
-            for key, value in zip(columns[1], columns[2], strict=True):
+            plain = pickle.loads(keys.data)[1] if isinstance(keys, KeyBlock) else keys
+            for key, value in zip(plain, values, strict=True):
                 try:
                     self._classes.dumps((key, value))
                 except Exception as cause:
@@ -181,12 +195,15 @@ class KeyedStateWriter:
             message = f"Key group {key_group} of the state {info.name!r} cannot be stored: {error!r}."
             raise CheckpointError(message) from error
 
-    def _add(self, parts: list[bytes], number: int, batches: list[bytes]) -> None:
+    def _pickle_timers(self, timers: list[Timer]) -> tuple[bytes, bytes]:
+        timestamps, keys, namespaces, domains = map(list, zip(*timers, strict=True))
+        return self._classes.dumps((namespaces, keys)), self._classes.dumps((timestamps, domains))
+
+    def _add(self, parts: list[bytes], number: int, batches: list[tuple[bytes, bytes]]) -> None:
         if batches:
             parts.append(_STATE.pack(number, len(batches)))
-            for batch in batches:
-                parts.append(_LENGTH.pack(len(batch)))
-                parts.append(batch)
+            for keys, values in batches:
+                parts += (_LENGTHS.pack(len(keys), len(values)), keys, values)
 
     def _put(self, data: bytes) -> None:
         self._write(data)
@@ -215,31 +232,36 @@ class KeyedStateReader:
         """Returns the key groups that hold something, in order."""
         return sorted(self._sections)
 
-    def read(self, key_groups: Container[int]) -> Iterator[tuple[int, StateInfo, Columns]]:
+    def read(
+        self, key_groups: Container[int]
+    ) -> Iterator[tuple[int, StateInfo, tuple[list[Any] | None, list[Any], list[Any]]]]:
         """Returns the batches of the given key groups: key group, state, columns."""
         for key_group in self.key_groups:
             if key_group in key_groups:
-                for number, batch in self._batches(key_group):
+                for number, keys, values in self._batches(key_group):
                     if number != _TIMERS:
                         info = self.states[number]
-                        yield key_group, info, self._load(batch, info.name, key_group)
+                        content = self._load(values, info.name, key_group)
+                        yield key_group, info, (*self._load(keys, info.name, key_group), content)
 
     def read_timers(self, key_groups: Container[int]) -> Iterator[Timer]:
         """Returns the timers of the given key groups."""
         for key_group in self.key_groups:
             if key_group in key_groups:
-                for number, batch in self._batches(key_group):
+                for number, owners, times in self._batches(key_group):
                     if number == _TIMERS:
-                        yield from map(Timer, *self._load(batch, "the timers", key_group))
+                        namespaces, keys = self._load(owners, "the timers", key_group)
+                        timestamps, domains = self._load(times, "the timers", key_group)
+                        yield from map(Timer, timestamps, keys, namespaces, domains)
 
-    def _load(self, batch: memoryview, state: str, key_group: int) -> Any:
+    def _load(self, data: memoryview, state: str, key_group: int) -> Any:
         try:
-            return self._values.loads(batch)
+            return self._values.loads(data)
         except Exception as error:
             message = f"The state in {self._source.name} cannot be read by this program: {error}."
             raise StateRestoreError(message, self.operator, state, key_group) from error
 
-    def _batches(self, key_group: int) -> Iterator[tuple[int, memoryview]]:
+    def _batches(self, key_group: int) -> Iterator[tuple[int, memoryview, memoryview]]:
         offset, length, checksum = self._sections[key_group]
         section = self._source.read_at(offset, length)
         if len(section) != length or zlib.crc32(section) != checksum:
@@ -251,10 +273,11 @@ class KeyedStateReader:
             number, count = _STATE.unpack_from(view, position)
             position += _STATE.size
             for _ in range(count):
-                (size,) = _LENGTH.unpack_from(view, position)
-                position += _LENGTH.size
-                yield number, view[position : position + size]
-                position += size
+                keys, values = _LENGTHS.unpack_from(view, position)
+                position += _LENGTHS.size
+                middle = position + keys
+                yield number, view[position:middle], view[middle : middle + values]
+                position = middle + values
 
     def _read_index(self) -> dict[str, Any]:
         source = self._source
