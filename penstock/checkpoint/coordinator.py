@@ -127,6 +127,8 @@ class CheckpointCoordinator:
         self._last_end: int | None = None
         self._is_recovering = False
         self._interval = None if settings.interval is None else max(settings.interval, settings.min_pause)
+        # Where checkpoints are the exception, a task that has finished is asked for its state when one is taken.
+        self._keeps_last_states = settings.interval is not None
         # A pause between checkpoints leaves no room for two at a time.
         self._max_concurrent = 1 if settings.min_pause > 0 else settings.max_concurrent
 
@@ -174,6 +176,13 @@ class CheckpointCoordinator:
             actions += self._finish_if_done(now) if is_last else self._begin(CheckpointKind.PERIODIC, now)
         return actions
 
+    def checkpoint_requested(self, now: int) -> list[Action]:
+        """Begins a checkpoint at once, whatever the interval says."""
+        attempt = self._attempt
+        if attempt is None or not attempt.is_running or attempt.is_stopping:
+            return []
+        return self._begin(CheckpointKind.PERIODIC, now)
+
     def savepoint_requested(
         self, request: Hashable, now: int, *, location: str | None = None, stop: bool = False, drain: bool = False
     ) -> list[Action]:
@@ -211,7 +220,9 @@ class CheckpointCoordinator:
         attempt.finished[task] = state
         actions: list[Action] = []
         for checkpoint_id, pending in list(self._pending.items()):
-            if task in pending.awaited:
+            if task in pending.awaited and not self._keeps_last_states:
+                actions.append(Trigger(checkpoint_id, pending.options, (task,)))
+            elif task in pending.awaited:
                 pending.awaited.discard(task)
                 pending.states[task] = state
                 pending.finished.add(task)
@@ -305,16 +316,18 @@ class CheckpointCoordinator:
         )
         checkpoint_id = self._next_id
         self._next_id += 1
+        states = attempt.finished if self._keeps_last_states else {}
         self._pending[checkpoint_id] = _Pending(
             options=options,
-            awaited=set(attempt.inputs) - attempt.finished.keys(),
-            states=dict(attempt.finished),
+            awaited=set(attempt.inputs) - states.keys(),
+            states=dict(states),
             finished=set(attempt.finished),
             request=request,
         )
-        if kind is CheckpointKind.FINAL:
+        if kind is CheckpointKind.FINAL or not self._pending[checkpoint_id].awaited:
             return self._store_if_acknowledged(checkpoint_id)
-        return [Trigger(checkpoint_id, options, tuple(attempt.heads()))]
+        heads = attempt.heads()
+        return [Trigger(checkpoint_id, options, (*heads, *(task for task in attempt.finished if task not in states)))]
 
     def _store_if_acknowledged(self, checkpoint_id: int) -> list[Action]:
         pending = self._pending[checkpoint_id]
@@ -362,6 +375,9 @@ class CheckpointCoordinator:
             actions.append(SavepointFailed(pending.request, reason))
             if kind is CheckpointKind.STOP and self._attempt is not None:
                 self._attempt.is_stopping = False
+                if pending.options.is_draining:
+                    # Windows have fired as if the input had ended: the job cannot just read on.
+                    actions.append(FailJob(f"the savepoint that was to drain it failed: {reason}"))
             return actions
         self._last_end = now
         if is_failure and not self._is_recovering:

@@ -51,6 +51,8 @@ class BarrierGate:
     """Stands between the channels of a subtask and its operators.
 
     ``held`` has, per channel held back, what has come meanwhile; ``process`` is called with what may go through.
+    ``event_times`` gives elements that bring the watermarks of all channels back: what is recorded is processed before
+    anything else comes.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class BarrierGate:
         snapshots: Snapshots,
         processing_time: ProcessingTimeService,
         process: Callable[[int, list[Element]], None],
+        event_times: Callable[[], Recorded],
     ) -> None:
         self.held: dict[int, deque[list[Element]]] = {}
         self.recording: dict[int, int] = {}
@@ -67,6 +70,7 @@ class BarrierGate:
         self._snapshots = snapshots
         self._processing_time = processing_time
         self._process = process
+        self._event_times = event_times
         self._recorded: dict[int, Recorded] = {}
 
     def on_barrier(self, channel: int, barrier: Element) -> None:
@@ -99,7 +103,7 @@ class BarrierGate:
                 case TakeSnapshot(checkpoint_id=checkpoint_id, options=options):
                     self._snapshots.take(checkpoint_id, options, has_recording=is_recording)
                 case Record(checkpoint_id=checkpoint_id, channels=channels):
-                    self._recorded[checkpoint_id] = []
+                    self._recorded[checkpoint_id] = self._event_times()
                     self.recording.update(dict.fromkeys(channels, checkpoint_id))
                 case StopRecording(channel=channel):
                     self.recording.pop(channel, None)

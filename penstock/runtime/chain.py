@@ -46,6 +46,11 @@ class Chain:
         for operator in self.operators:
             operator.end_input()
 
+    def quiesce(self) -> None:
+        """Let no timer of processing time fire any more."""
+        for operator in self.operators:
+            operator.quiesce()
+
     def broadcast(self, element: Element) -> None:
         """Send a control element over every exchange."""
         for writer in self.writers:
@@ -65,6 +70,8 @@ class Chain:
                 operator.close()
             except Exception as error:
                 first_error = first_error or error
+            if operator.context.state is not None:
+                operator.context.state.close()
         if first_error is not None:
             raise first_error
 

@@ -67,6 +67,12 @@ class Operator:
     def end_input(self) -> None:
         """Emit what is still held back: no more records come."""
 
+    def quiesce(self) -> None:
+        """Drop the timers of processing time: there is nobody any more who would take what they emit."""
+        timers: InternalTimers | None = getattr(self, "timers", None)
+        if timers is not None:
+            timers.drop_processing_timers()
+
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """Emit or write out what must be in front of the barrier; called before the chain is snapshot."""
 

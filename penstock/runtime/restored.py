@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.errors import CorruptCheckpointError
 from penstock.runtime.key_groups import key_group_range
-from penstock.statestore.snapshot import KeyedStateReader
 
 if TYPE_CHECKING:
     from penstock.checkpoint.subtask_state import SubtaskState
@@ -28,6 +29,8 @@ class RestoredSubtask:
     checkpoint_id: int
     state: SubtaskState
     files: StateFiles
+    is_own: bool = False
+    """Whether the checkpoint is one of this run of the job, whose files later checkpoints may refer to."""
 
     def open_chain(self, chain: Chain, info: SubtaskInfo) -> None:
         """Put state in place, open the chain, then bring timers back: an operator has its timers once it is open."""
@@ -43,7 +46,10 @@ class RestoredSubtask:
         if stored is None:
             return []
         source = self.files.open(stored)
-        recorded: Recorded = pickle.loads(source.read_at(0, source.size))
+        data = source.read_at(0, source.size)
+        if zlib.crc32(data) != stored.checksum:
+            raise CorruptCheckpointError(source.name, "is damaged (the checksum does not match)")
+        recorded: Recorded = pickle.loads(data)
         return recorded
 
     def _restore(self, operator: Operator, info: SubtaskInfo) -> list[Timer]:
@@ -58,10 +64,6 @@ class RestoredSubtask:
             operator.restore([pickle.loads(own) for own in state.own])
         if context.state is None or not state.keyed:
             return []
-        readers = [
-            KeyedStateReader(self.files.open(stored), operator=info.name)
-            for handle in state.keyed
-            for _, stored in handle.files
-        ]
         groups = key_group_range(info.index, info.parallelism, info.max_parallelism)
-        return context.state.restore(readers, groups, info.max_parallelism)
+        own_checkpoint = self.checkpoint_id if self.is_own else None
+        return context.state.restore_handles(state.keyed, self.files, groups, info.max_parallelism, own_checkpoint)

@@ -6,6 +6,7 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.runtime.barriers import Recorded, Snapshots, barrier
 from penstock.runtime.checkpointed import notify_aborted, notify_complete, snapshot_function
@@ -34,7 +35,7 @@ class CheckpointLink(Protocol):
     """How a task reaches the coordinator and the checkpoint storage."""
 
     keeps_last_state: bool
-    """Whether the last state of a finished subtask is wanted: not where no checkpoints are taken."""
+    """Whether the last state of a finished subtask is stored at once: not where only savepoints may be taken."""
 
     def target(self, checkpoint_id: int, options: CheckpointOptions, task: TaskId) -> SnapshotTarget:
         """Return where a subtask stores its snapshot."""
@@ -77,16 +78,32 @@ class SubtaskSnapshots(Snapshots):
         self._chain = chain
         self._link = link
         self._incomplete: dict[int, tuple[list[_Frozen], CheckpointOptions]] = {}
+        self._newest = -1
+        self._suspended_by: int | None = None
+
+    @property
+    def is_suspended(self) -> bool:
+        """Tell whether the job stops with a savepoint from which it will go on: its input then does not end here."""
+        return self._suspended_by is not None
 
     def take(self, checkpoint_id: int, options: CheckpointOptions, *, has_recording: bool) -> None:
         """Freeze the state and send the barrier on; the subtask goes on while the rest is stored."""
         frozen = self._freeze(checkpoint_id, options.timestamp)
+        self._newest = checkpoint_id
+        if options.kind is CheckpointKind.STOP and not options.is_draining:
+            self._suspended_by = checkpoint_id
         self._chain.broadcast(barrier(checkpoint_id, options))
         self._chain.flush()
         if has_recording:
             self._incomplete[checkpoint_id] = (frozen, options)
         else:
             self._store(checkpoint_id, options, frozen, [])
+
+    def take_last(self, checkpoint_id: int, options: CheckpointOptions) -> None:
+        """Take part in a checkpoint after the end, where the last state was not stored when it came."""
+        if not self._link.keeps_last_state and checkpoint_id > self._newest:
+            self._newest = checkpoint_id
+            self._store(checkpoint_id, options, self._freeze(checkpoint_id, options.timestamp), [])
 
     def complete(self, checkpoint_id: int, recorded: Recorded) -> None:
         """Store a snapshot together with what its barrier has overtaken."""
@@ -103,6 +120,8 @@ class SubtaskSnapshots(Snapshots):
     def aborted(self, checkpoint_id: int) -> None:
         """Take note that the coordinator has given a checkpoint up."""
         self._forget(checkpoint_id)
+        if self._suspended_by == checkpoint_id:
+            self._suspended_by = None
         for operator in self._chain.operators:
             operator.notify_aborted(checkpoint_id)
             notify_aborted(getattr(operator, "function", None), checkpoint_id)

@@ -18,6 +18,7 @@ from penstock.runtime.watermark_assigner import WatermarkAssigner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from penstock.runtime.watermark_assigner import AssignerState
     from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
 __all__ = ["READ_LIMIT", "Poll", "SourceOperator", "SplitSourceOperator"]
@@ -71,6 +72,7 @@ class SplitSourceOperator(SourceOperator):
         self._source = source
         self._strategy = strategy
         self._positions: dict[str, Any] = {}
+        self._times: dict[str, AssignerState] = {}
         self._open: list[_OpenSplit] = []
         self._turn = 0
         self._is_cancelled = False
@@ -87,6 +89,9 @@ class SplitSourceOperator(SourceOperator):
         for index, split in enumerate(mine):
             reader = self._source.open_split(split, self._positions.get(split.id), reader_context)
             self._open.append(_OpenSplit(split, reader, index, self._assigner(index)))
+        for opened in self._open:
+            if opened.assigner is not None and opened.split.id in self._times:
+                opened.assigner.restore([self._times[opened.split.id]])
         interval = self.context.execution_config.get_auto_watermark_interval()
         if self._strategy is not None and interval > 0:
             self.context.processing_time.schedule_every(interval, lambda _: self._on_periodic_emit())
@@ -159,13 +164,16 @@ class SplitSourceOperator(SourceOperator):
         }
 
     def snapshot(self, checkpoint_id: int) -> dict[str, Any]:
-        """Return the position of each split, finished ones included."""
-        return {**self._positions, **{opened.split.id: opened.reader.position() for opened in self._open}}
+        """Return the position of each split, finished ones included, and how far its event time has come."""
+        positions = {**self._positions, **{opened.split.id: opened.reader.position() for opened in self._open}}
+        times = {each.split.id: each.assigner.snapshot() for each in self._open if each.assigner is not None}
+        return {"positions": positions, "times": times}
 
     def restore(self, snapshots: list[Any]) -> None:
         """Read on from these positions; each split has one, whichever subtask read it before."""
-        for positions in snapshots:
-            self._positions.update(positions)
+        for snapshot in snapshots:
+            self._positions.update(snapshot["positions"])
+            self._times.update(snapshot["times"])
 
     def close(self) -> None:
         """Close all readers."""

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
-from penstock.runtime.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps
+from penstock.runtime.elements import MIN_TIMESTAMP, RECORDS, STATUS, WATERMARK, Element, Timestamps
 from penstock.runtime.source import READ_LIMIT, Poll, SourceOperator
 from penstock.vocabulary.source_functions import SourceContext, SourceFunction
 
@@ -153,6 +153,8 @@ class SourceFunctionOperator(SourceOperator):
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
         self._is_done = False
+        self._watermark = MIN_TIMESTAMP
+        self._is_idle = False
 
     def open(self) -> None:
         """Open the function; its thread starts with the first ``poll``, when the whole chain is open."""
@@ -160,6 +162,11 @@ class SourceFunctionOperator(SourceOperator):
         self._wake_up = wake_up
         self._buffer = _BufferedContext(wake_up)
         open_function(self.function, self.context)
+        if self._watermark > MIN_TIMESTAMP:
+            self.output.emit_watermark(self._watermark)
+        if self._is_idle:
+            self._buffer.is_idle = True
+            self.output.emit_status(self._is_idle)
 
     def _run(self) -> None:
         try:
@@ -171,6 +178,15 @@ class SourceFunctionOperator(SourceOperator):
         finally:
             self._is_done = True
             self._wake_up()
+
+    def snapshot(self, checkpoint_id: int) -> tuple[int, bool]:
+        """Return how far the function has brought event time."""
+        return self._watermark, self._is_idle
+
+    def restore(self, snapshots: list[Any]) -> None:
+        """Go on where event time was; where several subtasks have become one, with the least of them."""
+        self._watermark = min(watermark for watermark, _ in snapshots)
+        self._is_idle = all(is_idle for _, is_idle in snapshots)
 
     def poll(self) -> Poll:
         """Emit what the function has collected since the last time."""
@@ -191,8 +207,10 @@ class SourceFunctionOperator(SourceOperator):
             if element[0] == RECORDS:
                 self.output.emit(element[1], element[2])
             elif element[0] == WATERMARK:
+                self._watermark = max(self._watermark, element[1])
                 self.output.emit_watermark(element[1])
             else:
+                self._is_idle = element[1]
                 self.output.emit_status(element[1])
 
     @contextmanager

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from penstock.checkpoint.options import CheckpointKind
 from penstock.runtime.barriers import BarrierGate
-from penstock.runtime.elements import BARRIER, END, END_OF_INPUT, RECORDS, STATUS, WATERMARK, Element
+from penstock.runtime.elements import (
+    BARRIER,
+    END,
+    END_OF_INPUT,
+    MIN_TIMESTAMP,
+    RECORDS,
+    STATUS,
+    WATERMARK,
+    Element,
+)
 from penstock.runtime.pacing import Pacer
 from penstock.runtime.source import Poll, SourceOperator
 from penstock.runtime.valve import WatermarkValve
@@ -15,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.checkpoint.options import CheckpointOptions
+    from penstock.runtime.barriers import Recorded
     from penstock.runtime.chain import Chain
     from penstock.runtime.clock import Clock
     from penstock.runtime.context import SubtaskInfo
     from penstock.runtime.elements import Timestamps, Values
-    from penstock.runtime.output import Emit
     from penstock.runtime.processing_time import ProcessingTimeService
     from penstock.runtime.restored import RestoredSubtask
     from penstock.runtime.snapshots import SubtaskSnapshots
@@ -33,8 +42,8 @@ ChannelKey = tuple[int, int]
 class Subtask:
     """What Flink calls a subtask: owns state, timers and its clock, and sees records, watermarks and barriers in order.
 
-    ``channels`` lists the input channels as ``(edge, sending subtask, input of the head operator)``. ``breathe`` is called
-    in the middle of runs that take long: it lets timers fire and commands through.
+    ``channels`` lists the input channels as ``(edge, sending subtask, input of the head operator)``. ``breathe`` is
+    called in the middle of runs that take long: it lets timers fire and commands through.
     """
 
     def __init__(
@@ -72,7 +81,7 @@ class Subtask:
     def checkpoint_with(self, snapshots: SubtaskSnapshots, processing_time: ProcessingTimeService) -> None:
         """Take part in checkpoints: barriers are aligned and answered with snapshots."""
         self._snapshots = snapshots
-        self._gate = BarrierGate(len(self._channels), snapshots, processing_time, self._process)
+        self._gate = BarrierGate(len(self._channels), snapshots, processing_time, self._process, self._event_times)
 
     @property
     def is_source(self) -> bool:
@@ -117,7 +126,7 @@ class Subtask:
                     process(element[1], element[2])
                     pacer.end(len(element[1]))
                 else:
-                    self._process_in_parts(process, element[1], element[2])
+                    self._process_in_parts(number, element[1], element[2])
             elif kind == WATERMARK:
                 advanced = self.valve.on_watermark(number, element[1])
                 if advanced is not None:
@@ -132,8 +141,10 @@ class Subtask:
             elif kind == END:
                 self._end_channel(number)
 
-    def _process_in_parts(self, process: Emit, values: Values, timestamps: Timestamps) -> None:
+    def _process_in_parts(self, number: int, values: Values, timestamps: Timestamps) -> None:
         """Process a long run piece by piece, with what is due in between."""
+        process, gate = self._entries[number], self._gate
+        recorded_for = None if gate is None else gate.recording.get(number)
         start = 0
         while start < len(values):
             part = slice(start, start + self._pacer.limit)
@@ -142,6 +153,12 @@ class Subtask:
             start = part.stop
             self._pacer.end(part.stop - part.start)
             self._breathe()
+            if gate is not None and gate.recording.get(number) != recorded_for:
+                # An unaligned snapshot was taken in between: the rest of the run is behind it and not in it.
+                recorded_for = gate.recording.get(number)
+                if recorded_for is not None and start < len(values):
+                    rest = None if timestamps is None else timestamps[start:]
+                    gate.record(number, (RECORDS, values[start:], rest))
 
     def _end_channel(self, number: int) -> None:
         self._open_channels -= 1
@@ -149,6 +166,17 @@ class Subtask:
             self._gate.on_channel_end(number)
         if self._open_channels == 0:
             self._finish()
+
+    def _event_times(self) -> Recorded:
+        """Return elements that bring the event time of each channel back to where it is now."""
+        times: Recorded = []
+        for number, channel in enumerate(self.valve.channels):
+            elements: list[Element] = [(WATERMARK, channel.watermark)] if channel.watermark > MIN_TIMESTAMP else []
+            if channel.is_idle:
+                elements.append((STATUS, True))
+            if elements:
+                times.append((number, elements))
+        return times
 
     def _on_status(self, number: int, *, is_idle: bool) -> None:
         advanced, changed = self.valve.on_status(number, is_idle=is_idle)
@@ -170,11 +198,17 @@ class Subtask:
         return answer
 
     def trigger(self, checkpoint_id: int, options: CheckpointOptions) -> None:
-        """Begin a checkpoint here: in a source, or where the end of all input has been seen."""
-        if self.is_finished or self._snapshots is None:
+        """Begin a checkpoint here, in a source, or take part in one after the end.
+
+        A subtask whose senders have all finished is told as well, because no barrier will reach it. It need not do
+        anything: there may be records in its channels yet, and behind them comes the end of its input.
+        """
+        if self._snapshots is None:
             return
-        if self._source is None:
-            self._snapshots.take(checkpoint_id, options, has_recording=False)
+        if self.is_finished:
+            self._snapshots.take_last(checkpoint_id, options)
+            return
+        if self._source is None or self._stopping_with is not None:
             return
         if options.is_draining:
             self._source.finish()
@@ -205,7 +239,9 @@ class Subtask:
             self._source.cancel()
 
     def _finish(self) -> None:
-        self.chain.end_input()
+        if self._snapshots is None or not self._snapshots.is_suspended:
+            self.chain.end_input()
+        self.chain.quiesce()
         self.chain.broadcast(END_OF_INPUT)
         self.chain.flush()
         self.is_finished = True

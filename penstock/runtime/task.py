@@ -17,7 +17,7 @@ from penstock.runtime.source import Poll
 from penstock.runtime.subtask import Subtask
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.opening import open_backend
 from penstock.vocabulary.metrics import MetricGroup
 
 if TYPE_CHECKING:
@@ -212,6 +212,15 @@ class Task:
 
     def _context(self, vertex: Vertex, node: Node) -> OperatorContext:
         keys = KeyContext()
+        backend = None
+        if node.step.has_keyed_state:
+            backend = open_backend(
+                self.job.state_backend,
+                keys,
+                operator=node.operator_id,
+                max_parallelism=vertex.max_parallelism,
+                now=self.clock.now,
+            )
         return OperatorContext(
             info=self._info(vertex, node.name),
             operator_id=node.operator_id,
@@ -220,6 +229,6 @@ class Task:
             metrics=self.metrics.add_group(f"{node.name}.{node.id}"),
             execution_config=self.job.execution_config,
             keys=keys,
-            state=HeapStateBackend(keys) if node.step.has_keyed_state else None,
+            state=backend,
             services=self._services,
         )

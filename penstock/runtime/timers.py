@@ -142,6 +142,11 @@ class InternalTimers:
             queue.add(timestamp, key, namespace)
         self._schedule_wake_up()
 
+    def drop_processing_timers(self) -> None:
+        """Forget the timers of processing time."""
+        self.processing_timers = TimerQueue()
+        self._schedule_wake_up()
+
     def _schedule_wake_up(self) -> None:
         first = self.processing_timers.first()
         if self._wake_up is not None:

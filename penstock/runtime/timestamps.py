@@ -9,6 +9,7 @@ from penstock.runtime.operator import Operator
 from penstock.runtime.watermark_assigner import WatermarkAssigner
 
 if TYPE_CHECKING:
+    from penstock.runtime.watermark_assigner import AssignerState
     from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
 __all__ = ["TimestampOperator"]
@@ -19,6 +20,15 @@ class TimestampOperator(Operator):
 
     def __init__(self, strategy: WatermarkStrategy) -> None:
         self._strategy = strategy
+        self._restored: list[AssignerState] = []
+
+    def snapshot(self, checkpoint_id: int) -> AssignerState:
+        """Return how far event time has come."""
+        return self.assigner.snapshot()
+
+    def restore(self, snapshots: list[AssignerState]) -> None:
+        """Go on where event time was."""
+        self._restored = snapshots
 
     def open(self) -> None:
         """Create the assigner and ask it at every auto-watermark interval, also while no data comes."""
@@ -30,6 +40,7 @@ class TimestampOperator(Operator):
             on_watermark=self.output.emit_watermark,
             on_status=self.output.emit_status,
         )
+        self.assigner.restore(self._restored)
         interval = context.execution_config.get_auto_watermark_interval()
         if interval > 0:
             context.processing_time.schedule_every(interval, lambda _: self.assigner.on_periodic_emit())

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
 from penstock.vocabulary.watermark_generators import MaxTimestampGenerator, WatermarkOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from penstock.runtime.clock import Clock
     from penstock.runtime.output import Emit
     from penstock.vocabulary.watermark_strategy import WatermarkStrategy
     from penstock.vocabulary.watermarks import Watermark
 
-__all__ = ["WatermarkAssigner"]
+__all__ = ["AssignerState", "WatermarkAssigner"]
+
+AssignerState: TypeAlias = tuple[int, int, bool]
+"""The watermark, the largest timestamp, and whether the stream is idle."""
 
 
 class WatermarkAssigner(WatermarkOutput):
@@ -112,6 +115,27 @@ class WatermarkAssigner(WatermarkOutput):
         self._generator.on_periodic_emit(self)
         self._advance()
         if is_silent:
+            self._set_idle(is_idle=True)
+
+    def snapshot(self) -> AssignerState:
+        """Return how far event time has come."""
+        return self.watermark, self.max_timestamp, self.is_idle
+
+    def restore(self, states: Sequence[AssignerState]) -> None:
+        """Go on where event time was; where several streams have become one, with the least of them.
+
+        The generator of a program starts anew, but its watermarks count only once they are later.
+        """
+        if not states:
+            return
+        watermark = min(state[0] for state in states)
+        self.max_timestamp = min(state[1] for state in states)
+        if isinstance(self._generator, MaxTimestampGenerator):
+            self._generator.observe(self.max_timestamp)
+        if watermark > MIN_TIMESTAMP:
+            self.watermark = watermark
+            self._on_watermark(watermark)
+        if all(state[2] for state in states):
             self._set_idle(is_idle=True)
 
     def finish(self) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from penstock.runtime.clock import ManualClock
 from penstock.testing.harness import OperatorHarness
+from penstock.testing.local_checkpoints import LocalCheckpoint
 from penstock.testing.local_run import LocalRun, run_locally
 from penstock.testing.transcript import Transcript
 from penstock.testing.transcript_run import SparkReplay, pytest_transcripts, replay_on_spark, run_transcript
 
 __all__ = [
+    "LocalCheckpoint",
     "LocalRun",
     "ManualClock",
     "OperatorHarness",

@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import CheckpointError
 from penstock.runtime.clock import ManualClock
 from penstock.runtime.failure import explain_failure
 from penstock.runtime.task import Task
 from penstock.runtime.watermark_alignment import AlignmentGroups
 from penstock.testing.copied_job import copy_job
+from penstock.testing.local_checkpoints import LocalCheckpoint, LocalCheckpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,15 +33,27 @@ class LocalRun:
     """One run of a job, driven step by step.
 
     Attributes:
-        clock: The clock of all subtasks; it moves only when it is told to.
+        clock: The clock of all subtasks; it moves only when it is told to. A restored run starts with the time of its
+            checkpoint.
         printed: The lines that ``print()`` steps have printed.
         collected: Per collecting sink, the records that have arrived.
+        checkpoints: The checkpoints of the run.
+
+    Args:
+        job: The job.
+        clock: A clock of the test's own.
+        restore: The checkpoint to start from, or the path of one, or of a savepoint; the program and its parallelism
+            may be others by now.
     """
 
-    def __init__(self, job: Job, *, clock: ManualClock | None = None) -> None:
+    def __init__(
+        self, job: Job, *, clock: ManualClock | None = None, restore: LocalCheckpoint | str | Path | None = None
+    ) -> None:
+        checkpoint = LocalCheckpoint.load(restore) if isinstance(restore, (str, Path)) else restore
         # Each subtask of a real job has functions of its own, so the job is copied as it would be on its way to a
         # worker.
-        self.clock = clock or ManualClock()
+        self.clock = clock or ManualClock(0 if checkpoint is None else checkpoint.timestamp)
+        self.checkpoints = LocalCheckpoints(job, self.clock, checkpoint)
         self.printed: list[str] = []
         self.collected: dict[str, list[Any]] = {}
         self._woken = threading.Event()
@@ -50,7 +65,7 @@ class LocalRun:
         }
         self.stages = [
             [
-                Task(copy_job(job), stage.index, index, clock=self.clock, services=services)
+                Task(copy_job(job), stage.index, index, clock=self.clock, services=services, link=self.checkpoints.link)
                 for index in range(stage.parallelism)
             ]
             for stage in job.plan.stages
@@ -69,7 +84,8 @@ class LocalRun:
         if not self._is_open:
             self._is_open = True
             for task in reversed(self.tasks):
-                self._guarded(task, task.open)
+                self._guarded(task, task.open, self.checkpoints.restored(task.index))
+            self.checkpoints.start(self.tasks)
 
     def settle(self) -> bool:
         """Deliver everything that is under way, but ask no source; tell whether there was something."""
@@ -110,8 +126,45 @@ class LocalRun:
             if next_time >= target:
                 return
 
+    def checkpoint(self) -> LocalCheckpoint:
+        """Take a checkpoint and return it: another run can start from it, also one with another parallelism.
+
+        Where everything has been delivered before, all channels are empty when their barriers come; ``step()`` delivers
+        everything.
+
+        Raises:
+            CheckpointError: It was given up, or could not be completed.
+        """
+        self.open()
+        before = len(self.checkpoints.complete)
+        self.checkpoints.begin()
+        self._complete_checkpoints()
+        if len(self.checkpoints.complete) == before:
+            reason = self.checkpoints.failure or f"some subtasks have not answered ({self.checkpoints.pending})"
+            message = f"The checkpoint was not completed: {reason}."
+            raise CheckpointError(message)
+        return self.checkpoints.complete[-1]
+
+    def savepoint(self, directory: str | Path | None = None, *, stop: bool = False, drain: bool = False) -> str:
+        """Take a savepoint below a directory and return its path.
+
+        Args:
+            directory: Where it goes; otherwise to the job's default savepoint directory.
+            stop: Let the job end with it.
+            drain: Before it ends, let all windows and event-time timers fire.
+        """
+        self.open()
+        place = None if directory is None else str(directory)
+        location = self.checkpoints.begin_savepoint(place, stop=stop, drain=drain)
+        self._complete_checkpoints()
+        return self.checkpoints.savepoint_done(location)
+
+    def _complete_checkpoints(self) -> None:
+        while self.settle() or not self.checkpoints.is_idle:
+            self.checkpoints.work()
+
     def run(self) -> LocalRun:
-        """Run to the end.
+        """Run to the end; a job that takes checkpoints ends with a last one.
 
         Where nothing else can happen the clock jumps to the next timer, unless a source function is still running: then
         its next record is waited for.
@@ -121,6 +174,7 @@ class LocalRun:
                 self._woken.clear()
                 if not self.step() and not self.is_finished:
                     self._wait()
+            self._complete_checkpoints()
         except BaseException:
             with contextlib.suppress(Exception):  # the first error is the one that counts
                 self.close()

@@ -47,13 +47,15 @@ class CheckpointAccess:
     states: dict[TaskId, SubtaskState] | None = None
     """What each subtask starts with, ``None`` on a fresh start."""
     files: StoredFiles | None = None
+    is_own: bool = False
+    """Whether the state is of a checkpoint that this run of the job has taken."""
 
     def restored(self, index: int) -> dict[int, RestoredSubtask] | None:
         """Return the states of the subtasks with an index, by vertex."""
         if self.states is None or self.files is None:
             return None
         return {
-            vertex: RestoredSubtask(self.checkpoint_id, state, self.files)
+            vertex: RestoredSubtask(self.checkpoint_id, state, self.files, self.is_own)
             for (vertex, subtask), state in self.states.items()
             if subtask == index
         }

@@ -29,6 +29,7 @@ from penstock.checkpoint.coordination import (
 )
 from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.metadata import CheckpointMetadata
+from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, vertex_operators
 from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, is_kept_after, load_checkpoint
 from penstock.connectors.filesystems import files_of
@@ -43,7 +44,6 @@ from penstock.execution.spark.messages import (
     SubtaskFinished,
     TriggerCheckpoint,
 )
-from penstock.execution.spark.operator_ids import operator_infos, subtask_inputs, vertex_operators
 from penstock.vocabulary.checkpoint_storage import JobManagerCheckpointStorage
 from penstock.vocabulary.job import CompletableFuture
 
@@ -104,7 +104,14 @@ class Checkpoints:
         level = logging.INFO if recover_from is not None else logging.WARNING
         source = self._job.restore_path if recover_from is None else f"checkpoint {recover_from}"
         _log.log(level, "job %r starts from %s\n%s", self._job.name, source, plan.describe())
-        return CheckpointAccess(self._access, keeps_last_state, metadata.checkpoint_id, plan.states, files)
+        return CheckpointAccess(
+            self._access,
+            keeps_last_state,
+            metadata.checkpoint_id,
+            plan.states,
+            files,
+            is_own=recover_from is not None,
+        )
 
     def attempt_begins(self, server: ControlServer, fail: Callable[[str], None]) -> None:
         """Take note of a new attempt, with the line to its tasks and the way to make it fail."""

@@ -56,9 +56,14 @@ class CheckpointHistory(RuleBasedStateMachine):
 
     def on_Trigger(self, action):
         number, kind = action.checkpoint_id, action.options.kind
+        if number in self.triggered:
+            assert self.settings.interval is None, "only a task that has not left its last state is asked again"
+            assert set(action.tasks) <= self.finished
+            self.snapshots.setdefault(number, set()).update(action.tasks)
+            return
         assert number > max(self.triggered, default=0), "ids only grow"
         assert self.running
-        assert set(action.tasks).isdisjoint(self.finished)
+        assert set(action.tasks).isdisjoint(self.finished) == (self.settings.interval is not None or not self.finished)
         assert action.tasks
         if kind is CheckpointKind.PERIODIC:
             pending = [each for each in self.coordinator.pending if each != number]
@@ -69,7 +74,7 @@ class CheckpointHistory(RuleBasedStateMachine):
                 assert self.now - self.last_end >= self.settings.min_pause
             self.last_trigger = self.now
         self.triggered[number] = action.options
-        self.snapshots[number] = set(TASKS) - self.finished
+        self.snapshots[number] = set(TASKS) - (self.finished if self.settings.interval is not None else set())
 
     def on_StoreMetadata(self, action):
         number = action.checkpoint_id
@@ -190,11 +195,11 @@ class CheckpointHistory(RuleBasedStateMachine):
             self.perform(self.coordinator.store_failed(number, "disk full", self.now))
 
     @precondition(lambda self: not self.is_over and self.running)
-    @rule(stop=st.booleans())
-    def a_savepoint_is_asked_for(self, stop):
+    @rule(stop=st.booleans(), drain=st.booleans())
+    def a_savepoint_is_asked_for(self, stop, drain):
         request = object()
         self.requests.add(request)
-        self.perform(self.coordinator.savepoint_requested(request, self.now, stop=stop))
+        self.perform(self.coordinator.savepoint_requested(request, self.now, stop=stop, drain=stop and drain))
 
     @precondition(lambda self: not self.is_over and self.running)
     @rule()

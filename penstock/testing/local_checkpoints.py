@@ -1,0 +1,250 @@
+"""Checkpoints of a job that runs in this process: the real coordinator and the real snapshots, kept in memory.
+
+What is not simulated: the threads that store snapshots while records flow. Here they are stored when the test says so,
+which may be many records later.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.checkpoint.coordination import (
+    Abort,
+    Action,
+    CoordinatorSettings,
+    FailJob,
+    FinishJob,
+    NotifyComplete,
+    SavepointDone,
+    SavepointFailed,
+    StoreMetadata,
+    Trigger,
+)
+from penstock.checkpoint.coordinator import CheckpointCoordinator
+from penstock.checkpoint.metadata import CheckpointMetadata
+from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, vertex_operators
+from penstock.checkpoint.rescaling import plan_restore
+from penstock.checkpoint.storage import CheckpointStore, StorageAccess, load_checkpoint
+from penstock.connectors.filesystems import files_of
+from penstock.errors import CheckpointError
+from penstock.runtime.restored import RestoredSubtask
+from penstock.vocabulary.checkpoint_storage import JobManagerCheckpointStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from penstock.checkpoint.options import CheckpointOptions
+    from penstock.checkpoint.rescaling import RestorePlan
+    from penstock.checkpoint.subtask_state import SubtaskState
+    from penstock.checkpoint.targets import StoredFiles
+    from penstock.graph.job import Job
+    from penstock.runtime.clock import Clock
+    from penstock.runtime.snapshots import TaskId
+    from penstock.runtime.task import Task
+    from penstock.statestore.handles import SnapshotTarget
+
+__all__ = ["LocalCheckpoint", "LocalCheckpoints", "LocalLink"]
+
+_NO_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True)
+class LocalCheckpoint:
+    """A complete checkpoint, from which other runs can start.
+
+    Attributes:
+        metadata: What it holds.
+        files: Where its bytes are.
+    """
+
+    metadata: CheckpointMetadata
+    files: StoredFiles
+
+    @property
+    def checkpoint_id(self) -> int:
+        """Return its number."""
+        return self.metadata.checkpoint_id
+
+    @property
+    def timestamp(self) -> int:
+        """Return the time of the run's clock at which it was taken."""
+        return self.metadata.timestamp
+
+    @staticmethod
+    def load(path: str | Path) -> LocalCheckpoint:
+        """Load a checkpoint or savepoint from its directory."""
+        return LocalCheckpoint(*load_checkpoint(str(path), files_of))
+
+
+class LocalLink:
+    """How tasks of this process take part in checkpoints: whatever they have to say or to store waits in line."""
+
+    def __init__(self, access: StorageAccess, *, keeps_last_state: bool) -> None:
+        self.keeps_last_state = keeps_last_state
+        self.to_store: deque[Callable[[], None]] = deque()
+        self.said: deque[Callable[[CheckpointCoordinator, int], list[Action]]] = deque()
+        self._access = access
+
+    def target(self, checkpoint_id: int, options: CheckpointOptions, task: TaskId) -> SnapshotTarget:
+        """Return where a subtask stores its snapshot."""
+        return self._access.target(checkpoint_id, options)
+
+    def last_target(self, task: TaskId) -> SnapshotTarget:
+        """Return where a subtask stores its last state."""
+        return self._access.last_target()
+
+    def in_background(self, call: Callable[[], None]) -> None:
+        """Put the asynchronous part of a snapshot in line."""
+        self.to_store.append(call)
+
+    def acknowledge(self, task: TaskId, checkpoint_id: int, state: SubtaskState) -> None:
+        """Put in line that a snapshot is there."""
+        self.said.append(lambda coordinator, now: coordinator.acknowledge(task, checkpoint_id, state, now))
+
+    def decline(self, task: TaskId, checkpoint_id: int, reason: str, *, is_failure: bool) -> None:
+        """Put in line that a snapshot will not come."""
+        self.said.append(
+            lambda coordinator, now: coordinator.decline(task, checkpoint_id, reason, now, is_failure=is_failure)
+        )
+
+    def finished(self, task: TaskId, state: SubtaskState) -> None:
+        """Put in line that a subtask has processed all its input."""
+        self.said.append(lambda coordinator, now: coordinator.task_finished(task, state, now))
+
+
+class LocalCheckpoints:
+    """Takes the checkpoints of one run and gives subtasks the state they start with.
+
+    Attributes:
+        complete: The complete checkpoints, the oldest first; all are kept.
+        plan: What was restored, is new and was left behind; ``None`` where the run starts afresh.
+        failure: Why the coordinator wants the job to fail, if it does.
+    """
+
+    def __init__(self, job: Job, clock: Clock, restore: LocalCheckpoint | None) -> None:
+        self.complete: list[LocalCheckpoint] = []
+        self.plan: RestorePlan | None = None
+        self.failure: str | None = None
+        self._job = job
+        self._clock = clock
+        self._restored = restore
+        self._infos = operator_infos(job.plan)
+        self._access = StorageAccess(JobManagerCheckpointStorage(max_state_size=_NO_LIMIT), job.id, files_of)
+        self._access.savepoint_directory = job.savepoint_directory
+        self._store = CheckpointStore(self._access)
+        settings = replace(CoordinatorSettings.of(job.checkpoints), retained=_NO_LIMIT)
+        self.link = LocalLink(self._access, keeps_last_state=settings.interval is not None)
+        next_id = 1 if restore is None else restore.checkpoint_id + 1
+        self._coordinator = CheckpointCoordinator(settings, next_id)
+        self._answers: dict[str, str | CheckpointError] = {}
+        self._tasks: list[Task] = []
+        if restore is not None:
+            self.plan = plan_restore(
+                restore.metadata,
+                vertex_operators(job.plan),
+                self._infos,
+                allow_non_restored_state=job.allows_non_restored_state,
+            )
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether nobody has anything to store or to say."""
+        return not self.link.to_store and not self.link.said
+
+    @property
+    def pending(self) -> list[int]:
+        """Return the checkpoints under way."""
+        return list(self._coordinator.pending)
+
+    def restored(self, index: int) -> dict[int, RestoredSubtask] | None:
+        """Return what the subtasks with an index start with, by vertex."""
+        if self.plan is None or self._restored is None:
+            return None
+        number, files = self._restored.checkpoint_id, self._restored.files
+        return {
+            vertex: RestoredSubtask(number, state, files)
+            for (vertex, subtask), state in self.plan.states.items()
+            if subtask == index
+        }
+
+    def start(self, tasks: list[Task]) -> None:
+        """Take note that all tasks run."""
+        self._tasks = tasks
+        self._coordinator.job_started(subtask_inputs(self._job.plan))
+        self._coordinator.tasks_running(self._clock.now())
+
+    def begin(self) -> int | None:
+        """Begin a checkpoint and return its id; barriers are on their way, nothing is stored yet."""
+        before = set(self._coordinator.pending)
+        self._perform(self._coordinator.checkpoint_requested(self._clock.now()))
+        return next((each for each in self._coordinator.pending if each not in before), None)
+
+    def begin_savepoint(self, directory: str | None, *, stop: bool, drain: bool) -> str:
+        """Begin a savepoint and return the directory it will be in."""
+        location = self._access.new_savepoint_directory(directory)
+        self._perform(
+            self._coordinator.savepoint_requested(
+                location, self._clock.now(), location=location, stop=stop, drain=drain
+            )
+        )
+        return location
+
+    def savepoint_done(self, location: str) -> str:
+        """Return the path of a savepoint; raises the reason if it has failed."""
+        answer = self._answers.pop(location, CheckpointError("The savepoint is not complete."))
+        if isinstance(answer, CheckpointError):
+            raise answer
+        return answer
+
+    def give_up(self, checkpoint_id: int, reason: str) -> None:
+        """Let a checkpoint fail, as if a subtask had declined it."""
+        self._perform(self._coordinator.decline("the test", checkpoint_id, reason, self._clock.now()))
+
+    def work(self) -> None:
+        """Store what waits to be stored, hear what subtasks have to say and do what follows."""
+        while not self.is_idle:
+            while self.link.to_store:
+                self.link.to_store.popleft()()
+            while self.link.said:
+                self._perform(self.link.said.popleft()(self._coordinator, self._clock.now()))
+
+    def _perform(self, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
+                case Trigger(checkpoint_id=checkpoint_id, options=options, tasks=chosen):
+                    self._each(lambda subtask, task: subtask.trigger(checkpoint_id, options), chosen)
+                case StoreMetadata():
+                    self._publish(action)
+                case NotifyComplete(checkpoint_id=checkpoint_id):
+                    self._each(lambda subtask, task: subtask.on_complete(checkpoint_id))
+                case Abort(checkpoint_id=checkpoint_id):
+                    self._each(lambda subtask, task: subtask.on_abort(checkpoint_id))
+                case SavepointDone(request=request, checkpoint_id=checkpoint_id):
+                    self._answers[str(request)] = self._store.path_of(checkpoint_id)
+                case SavepointFailed(request=request, reason=reason):
+                    self._answers[str(request)] = CheckpointError(reason)
+                case FailJob(reason=reason):
+                    self.failure = reason
+                case FinishJob():
+                    for task in self._tasks:
+                        task.release()
+
+    def _each(self, call: Callable[[Any, TaskId], None], chosen: tuple[Any, ...] | None = None) -> None:
+        for task in self._tasks:
+            for vertex, subtask in task.subtasks.items():
+                if chosen is None or (vertex, task.index) in chosen:
+                    call(subtask, (vertex, task.index))
+
+    def _publish(self, action: StoreMetadata) -> None:
+        checkpoint_id, now = action.checkpoint_id, self._clock.now()
+        try:
+            metadata = CheckpointMetadata.of(self._job.id, action, self._infos)
+            path = self._store.publish(metadata, action.options)
+        except OSError as error:
+            self._perform(self._coordinator.store_failed(checkpoint_id, str(error), now))
+            return
+        self.complete.append(LocalCheckpoint.load(path) if path else LocalCheckpoint(*self._store.load(checkpoint_id)))
+        self._perform(self._coordinator.stored(checkpoint_id, now))
