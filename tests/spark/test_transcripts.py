@@ -10,6 +10,8 @@ from penstock.testing import SparkReplay, Transcript, pytest_transcripts, replay
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 
+pytestmark = pytest.mark.timeout(300)  # the first test waits for Spark and for all of them
+
 parametrize = pytest_transcripts(TRANSCRIPTS, on_spark=True)
 
 
