@@ -61,6 +61,7 @@ class Attempt:
         access: CheckpointAccess,
         on_data: Callable[[Any], None],
         on_running: Callable[[], None],
+        on_metrics: Callable[[], None],
     ) -> None:
         self.metrics: dict[TaskKey, dict[str, Any]] = {}
         self.processes: dict[TaskKey, Register] = {}
@@ -73,6 +74,7 @@ class Attempt:
         self._access = access
         self._on_data = on_data
         self._on_running = on_running
+        self._on_metrics = on_metrics
         self._alignment = AlignmentGroups()
         self._changed = threading.Condition()
         self._running: set[TaskKey] = set()
@@ -159,6 +161,7 @@ class Attempt:
                         are_all_running = True
                 case Metrics(values=values):
                     self.metrics[task] = values
+                    self._on_metrics()
                 case Finished(metrics=values):
                     self.metrics[task] = values
                     self._finished.add(task)

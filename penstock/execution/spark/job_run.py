@@ -19,6 +19,7 @@ from penstock.execution.spark.session import acquire_slots, find_session, releas
 from penstock.execution.spark.shipping import ship_code
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.diagnosis import why_no_output
+from penstock.runtime.no_output_watch import NoOutputWatch
 from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["JobRun", "start_job"]
 
 _log = logging.getLogger("penstock.job")
+_LOOK_INTERVAL_MILLIS = 1000
 _printing = threading.Lock()
 _running: weakref.WeakSet[JobRun] = weakref.WeakSet()
 
@@ -66,6 +68,8 @@ class JobRun:
         self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
         self._status = JobStatus.CREATED
         self._collector = Collector()
+        self._watch = NoOutputWatch.from_options(job.plan, job.settings.options)
+        self._next_look = 0
         self._attempt: Attempt | None = None
         self._cancelled = threading.Event()
         self._lock = threading.Lock()
@@ -178,8 +182,19 @@ class JobRun:
                 access=access,
                 on_data=self._on_data,
                 on_running=self._on_running,
+                on_metrics=self._on_metrics,
             )
         return attempt.run()
+
+    def _on_metrics(self) -> None:
+        """Look about once per second, when a task reports, whether event time has stopped; say why in the log."""
+        now, attempt = self._clock.now(), self._attempt
+        if attempt is None or now < self._next_look:
+            return
+        self._next_look = now + _LOOK_INTERVAL_MILLIS
+        text = self._watch.observe(dict(attempt.metrics), now)
+        if text:
+            _log.warning("job %r: %s", self.job.name, text)
 
     def _on_running(self) -> None:
         if self._status in (JobStatus.CREATED, JobStatus.RESTARTING):
