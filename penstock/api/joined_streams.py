@@ -94,6 +94,7 @@ class _Windowed:
         first, second = self._pair.keyed()
         step = CoGroupStep(
             key=tagged_key(first._key(), second._key()),
+            input_keys=(first._key(), second._key()),
             assigner=self._assigner,
             trigger=self._trigger,
             evictor=self._evictor,

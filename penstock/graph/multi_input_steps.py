@@ -109,6 +109,8 @@ class CoGroupStep(WindowStep):
     The function gets all records of both sides, or each pair of them if it is a join.
     """
 
+    input_keys: tuple[KeySelectorFunction, KeySelectorFunction]
+    """How the key of a record of each stream is found."""
     kind: JoinKind | None = None
     """What is done with records without a partner; ``None`` where the function sees both groups."""
 

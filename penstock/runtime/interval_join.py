@@ -10,25 +10,28 @@ goes on behind the operator with the delay that this takes, so that these result
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingTimestampError, ProgramError
+from penstock.runtime.cleanups import Cleanups
 from penstock.runtime.context import open_function
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from penstock.runtime.join_buffer import JoinBuffer, join_buffer
+from penstock.runtime.join_buffer import FEW, HeapJoinBuffer, JoinBuffer, join_buffer
 from penstock.runtime.late_records import LateRecords
 from penstock.runtime.operator import Operator
 from penstock.runtime.process import with_collector
 from penstock.runtime.tagged import emit_results
-from penstock.runtime.timers import InternalTimers
+from penstock.statestore.snapshot import EVENT_TIME, Timer
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.process_functions import ProcessJoinFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from penstock.graph.multi_input_steps import IntervalJoinStep
     from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.join_buffer import Bucket
     from penstock.runtime.output import Output
     from penstock.vocabulary.output_tag import OutputTag
 
@@ -98,8 +101,18 @@ class _Side:
         self.is_padded = is_padded
         """Whether a record without partner comes out; then each is kept as ``[record, has a partner]``."""
         self.late = late
+        self.cleanups = Cleanups()
         # The moment at which a record of an outer join comes out can be seen, that at which one is forgotten cannot.
         self.cleanup_step = 1 if is_padded else max(1, (high - low) // _CLEANUPS_PER_INTERVAL)
+
+    def cleanup_time(self, timestamp: int) -> int:
+        """Return when the record of a time can be forgotten."""
+        return -(-(timestamp + self.life) // self.cleanup_step) * self.cleanup_step
+
+
+def _next_cleanup(side: _Side) -> int:
+    time = side.cleanups.first()
+    return MAX_TIMESTAMP if time is None else time
 
 
 class IntervalJoinOperator(Operator):
@@ -113,9 +126,7 @@ class IntervalJoinOperator(Operator):
         """Prepare buffers and timers and resolve the function."""
         step, context = self.step, self.context
         backend = context.keyed_state()
-        self.timers = InternalTimers(
-            context.keys, context.processing_time, on_event_time=self._expire, on_processing_time=self._expire
-        )
+        self.watermark = MIN_TIMESTAMP
         self._pair = _PairContext(self.output)
         self._left, self._right = (
             _Side(
@@ -153,31 +164,81 @@ class IntervalJoinOperator(Operator):
         self._join(values, timestamps, self._right, self._left)
 
     def _join(self, values: Values, timestamps: Timestamps, own: _Side, other: _Side) -> None:
-        if timestamps is None:
-            raise self._missing_timestamp(values[0])
-        keys, watermark, key_of = self.context.keys, self.timers.current_watermark, own.key
-        between, add, add_timer = other.buffer.between, own.buffer.add, self.timers.event_timers.add
-        low, high, life, step, name = own.low, own.high, own.life, own.cleanup_step, own.name
+        if timestamps is None or MIN_TIMESTAMP in timestamps:
+            raise self._missing_timestamp(values[0 if timestamps is None else timestamps.index(MIN_TIMESTAMP)])
+        if isinstance(own.buffer, HeapJoinBuffer) and isinstance(other.buffer, HeapJoinBuffer):
+            self._join_on_heap(values, timestamps, own, other, own.buffer, other.buffer)
+        else:
+            self._join_on_state(values, timestamps, own, other)
+        own.late.flush()
+        self._flush()
+
+    def _join_on_state(self, values: Values, timestamps: list[int], own: _Side, other: _Side) -> None:
+        keys, watermark = self.context.keys, self.watermark
         # What the watermark has ended is gone, even if the cleanup has not come by yet.
         oldest = watermark - other.life + 1
-        is_padded = own.is_padded
         for value, timestamp in zip(values, timestamps, strict=True):
             if timestamp < watermark:
                 own.late.take(value, timestamp, watermark)
                 continue
-            if timestamp == MIN_TIMESTAMP:
-                raise self._missing_timestamp(value)
-            keys.key = key = key_of(value)
-            start = timestamp + low
-            found = between(key, start if start > oldest else oldest, timestamp + high)
+            keys.key = key = own.key(value)
+            found = other.buffer.between(key, max(timestamp + own.low, oldest), timestamp + own.high)
             if found:
                 self._emit_pairs(value, timestamp, own, other, found)
-            add(key, timestamp, [value, bool(found)] if is_padded else value)
-            add_timer(-(-(timestamp + life) // step) * step, key, name)
-        own.late.flush()
-        self._flush()
+            own.buffer.add(key, timestamp, [value, bool(found)] if own.is_padded else value)
+            own.cleanups.at(own.cleanup_time(timestamp))[key] = None
 
-    def _emit_pairs(self, value: Any, timestamp: int, own: _Side, other: _Side, found: Any) -> None:
+    def _join_on_heap(
+        self,
+        values: Values,
+        timestamps: list[int],
+        own: _Side,
+        other: _Side,
+        own_buffer: HeapJoinBuffer,
+        other_buffer: HeapJoinBuffer,
+    ) -> None:
+        """Do the same on the dictionaries themselves."""
+        keys, watermark, key_of = self.context.keys, self.watermark, own.key
+        ours, theirs, times, between = own_buffer.entries, other_buffer.entries, own_buffer.times, other_buffer.between
+        low, high, life, step, is_padded = own.low, own.high, own.life, own.cleanup_step, own.is_padded
+        oldest = watermark - other.life + 1
+        due_after = due_at = 0
+        marked: dict[Any, None] = {}
+        for value, timestamp in zip(values, timestamps, strict=True):
+            if timestamp < watermark:
+                own.late.take(value, timestamp, watermark)
+                continue
+            keys.key = key = key_of(value)
+            found: Sequence[Bucket] = ()
+            partners = theirs.get(key)
+            if partners is not None:
+                start, end = timestamp + low, timestamp + high
+                if start < oldest:
+                    start = oldest
+                if len(partners) > FEW:
+                    found = between(key, start, end)
+                else:
+                    found = [bucket for bucket in partners.items() if start <= bucket[0] <= end]
+                if found:
+                    self._emit_pairs(value, timestamp, own, other, found)
+            record = [value, bool(found)] if is_padded else value
+            known = ours.get(key)
+            if known is None:
+                ours[key] = {timestamp: [record]}
+            elif timestamp in known:
+                known[timestamp].append(record)
+            else:
+                known[timestamp] = [record]
+                if times and key in times:
+                    insort(times[key], timestamp)
+            expiry = timestamp + life
+            if not due_after < expiry <= due_at:
+                due_at = -(-expiry // step) * step
+                due_after = due_at - step
+                marked = own.cleanups.at(due_at)
+            marked[key] = None
+
+    def _emit_pairs(self, value: Any, timestamp: int, own: _Side, other: _Side, found: Sequence[Bucket]) -> None:
         pair, call, results, times = self._pair, self._call, self._results, self._times
         is_left, is_padded = own.is_left, other.is_padded
         for other_time, partners in found:
@@ -190,27 +251,57 @@ class IntervalJoinOperator(Operator):
                 made = call(value, partner, pair) if is_left else call(partner, value, pair)
                 if made is not None:
                     results.extend(made)
-                    times.extend([time] * (len(results) - len(times)))
+                    while len(times) < len(results):
+                        times.append(time)
             if is_padded:
                 other.buffer.keep(other_time, partners)
 
     def process_watermark(self, timestamp: int) -> None:
         """Forget what can find no partner any more; in outer joins it comes out first."""
-        self.timers.advance_watermark(timestamp)
+        self.watermark = timestamp
+        self._clean_up(timestamp)
         self._flush()
         if self._delay and timestamp != MAX_TIMESTAMP:
             timestamp = max(timestamp - self._delay, MIN_TIMESTAMP)
         self.output.emit_watermark(timestamp)
 
-    def _expire(self, timestamp: int, key: Any, name: str) -> None:
-        side = self._left if name == "left" else self._right
-        self.context.keys.key = key
-        gone = side.buffer.expire(key, timestamp - side.life)
-        if side.is_padded:
-            for time, records in gone:
-                for value, has_partner in records:
-                    if not has_partner:
-                        self._emit_alone(value, time, side)
+    def _clean_up(self, limit: int) -> None:
+        """Forget what is over, in the order of time."""
+        while True:
+            side = min((self._left, self._right), key=_next_cleanup)
+            time = side.cleanups.first()
+            if time is None or time > limit:
+                return
+            keys, buffer = side.cleanups.take(), side.buffer
+            if isinstance(buffer, HeapJoinBuffer) and not side.is_padded:
+                buffer.forget(keys, time - side.life)
+            else:
+                self._let_out(side, keys, time - side.life)
+
+    def _let_out(self, side: _Side, keys: Iterable[Any], limit: int) -> None:
+        """Forget the records of some keys up to a time; in outer joins those without a partner come out."""
+        for key in keys:
+            self.context.keys.key = key
+            gone = side.buffer.expire(key, limit)
+            if side.is_padded:
+                for timestamp, records in gone:
+                    for value, has_partner in records:
+                        if not has_partner:
+                            self._emit_alone(value, timestamp, side)
+
+    def snapshot_timers(self) -> list[Timer]:
+        """Return the cleanups to come as timers."""
+        return [
+            Timer(time, key, side.name, EVENT_TIME)
+            for side in (self._left, self._right)
+            for time, key in side.cleanups.all()
+        ]
+
+    def restore_timers(self, timers: list[Timer]) -> None:
+        """Take back the cleanups of a snapshot."""
+        for timestamp, key, name, _ in timers:
+            side = self._left if name == self._left.name else self._right
+            side.cleanups.at(timestamp)[key] = None
 
     def _emit_alone(self, value: Any, timestamp: int, side: _Side) -> None:
         pair = self._pair

@@ -1,42 +1,46 @@
 """What one side of an interval join keeps: per key, records by timestamp, found by a range of time.
 
-The records themselves are keyed state, a map from timestamp to list. Beside it stands, in memory only, the sorted list
-of each key's timestamps; it is made again from the state where it is missing, as after a restore.
+The records are keyed state, a map from timestamp to list. Beside it stands, in memory only, the sorted list of a key's
+timestamps, on the heap backend only for keys that have many. It is made from the state where it is missing.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.state_descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from penstock.statestore.backend import KeyedStateBackend
 
-__all__ = ["Bucket", "JoinBuffer", "join_buffer"]
+__all__ = ["FEW", "Bucket", "HeapJoinBuffer", "JoinBuffer", "StateJoinBuffer", "join_buffer"]
 
 Bucket = tuple[int, list[Any]]
 """The records of a key that have the same timestamp."""
 
+FEW = 12
+"""Up to so many timestamps a dictionary is searched faster than a sorted list."""
+
 
 class JoinBuffer(ABC):
-    """The buffered records of the current key."""
+    """The buffered records; the current key must be the one that is asked for."""
 
     def __init__(self) -> None:
-        self._times: dict[Any, list[int]] = {}
+        self.times: dict[Any, list[int]] = {}
+        """The timestamps of a key, sorted."""
 
     @abstractmethod
     def add(self, key: Any, timestamp: int, record: Any) -> None:
         """Keep a record."""
 
     @abstractmethod
-    def between(self, key: Any, low: int, high: int) -> Iterable[Bucket]:
-        """Return the records of a range of time, both ends included, the earliest first."""
+    def between(self, key: Any, low: int, high: int) -> Sequence[Bucket]:
+        """Return the records of a range of time, both ends included."""
 
     @abstractmethod
     def keep(self, timestamp: int, records: list[Any]) -> None:
@@ -47,79 +51,88 @@ class JoinBuffer(ABC):
         """Forget the records up to a time and return them, the earliest first."""
 
 
-class _HeapJoinBuffer(JoinBuffer):
-    """Works on the dictionaries of the heap backend."""
+class HeapJoinBuffer(JoinBuffer):
+    """Works on the dictionaries of the heap backend; the operator does so itself for the most common cases."""
 
     def __init__(self, entries: dict[Any, dict[int, list[Any]]]) -> None:
         super().__init__()
-        self._entries = entries
+        self.entries = entries
 
     def add(self, key: Any, timestamp: int, record: Any) -> None:
-        known = self._entries.get(key)
-        if known is None:
-            self._entries[key] = {timestamp: [record]}
-            self._times[key] = [timestamp]
-            return
+        """Keep a record."""
+        known = self.entries.setdefault(key, {})
         bucket = known.get(timestamp)
-        if bucket is not None:
-            bucket.append(record)
-            return
-        times = self._times.get(key)
-        if times is None:
-            times = self._times[key] = sorted(known)
-        known[timestamp] = [record]
-        if timestamp > times[-1]:
-            times.append(timestamp)
+        if bucket is None:
+            known[timestamp] = [record]
+            self.times.pop(key, None)
         else:
-            insort(times, timestamp)
+            bucket.append(record)
 
-    def between(self, key: Any, low: int, high: int) -> Iterable[Bucket]:
-        known = self._entries.get(key)
+    def between(self, key: Any, low: int, high: int) -> Sequence[Bucket]:
+        """Return the records of a range of time."""
+        known = self.entries.get(key)
         if known is None:
             return ()
-        times = self._times.get(key)
+        if len(known) <= FEW:
+            return [bucket for bucket in known.items() if low <= bucket[0] <= high]
+        times = self.times.get(key)
         if times is None:
-            times = self._times[key] = sorted(known)
-        if times[-1] < low or times[0] > high:
-            return ()
+            times = self.times[key] = sorted(known)
         return [(time, known[time]) for time in times[bisect_left(times, low) : bisect_right(times, high)]]
 
     def keep(self, timestamp: int, records: list[Any]) -> None:
         """Do nothing: the records are the state itself."""
 
+    def forget(self, keys: Iterable[Any], limit: int) -> None:
+        """Forget the records of some keys up to a time."""
+        entries = self.entries
+        for key in keys:
+            known = entries.get(key)
+            if known is None:
+                continue
+            over = [time for time in known if time <= limit]
+            if len(over) == len(known):
+                del entries[key]
+                self.times.pop(key, None)
+            else:
+                for time in over:
+                    del known[time]
+                if key in self.times:
+                    del self.times[key][: len(over)]
+
     def expire(self, key: Any, limit: int) -> list[Bucket]:
-        known = self._entries.get(key)
+        """Forget the records up to a time and return them, the earliest first."""
+        known = self.entries.get(key)
         if known is None:
             return []
-        times = self._times.get(key)
-        if times is None:
-            times = self._times[key] = sorted(known)
-        stop = bisect_right(times, limit)
-        gone = [(time, known.pop(time)) for time in times[:stop]]
-        if known:
-            del times[:stop]
-        else:
-            del self._entries[key], self._times[key]
+        over = sorted([time for time in known if time <= limit])
+        gone = [(time, known.pop(time)) for time in over]
+        if not known:
+            del self.entries[key]
+            self.times.pop(key, None)
+        elif key in self.times:
+            del self.times[key][: len(over)]
         return gone
 
 
-class _StateJoinBuffer(JoinBuffer):
-    """Works on a map state of any backend; the current key must be that of the records."""
+class StateJoinBuffer(JoinBuffer):
+    """Works on a map state of any backend."""
 
     def __init__(self, state: Any) -> None:
         super().__init__()
         self._state = state
 
     def _times_of(self, key: Any) -> list[int]:
-        times = self._times.get(key)
+        times = self.times.get(key)
         if times is None:
             times = sorted(self._state.keys())
             if times:
-                self._times[key] = times
+                self.times[key] = times
         return times
 
     def add(self, key: Any, timestamp: int, record: Any) -> None:
-        times = self._times[key] = self._times_of(key)
+        """Keep a record."""
+        times = self.times[key] = self._times_of(key)
         position = bisect_left(times, timestamp)
         if position < len(times) and times[position] == timestamp:
             self._state.put(timestamp, [*self._state.get(timestamp), record])
@@ -127,15 +140,18 @@ class _StateJoinBuffer(JoinBuffer):
         times.insert(position, timestamp)
         self._state.put(timestamp, [record])
 
-    def between(self, key: Any, low: int, high: int) -> Iterable[Bucket]:
+    def between(self, key: Any, low: int, high: int) -> Sequence[Bucket]:
+        """Return the records of a range of time."""
         times = self._times_of(key)
         get = self._state.get
         return [(time, get(time)) for time in times[bisect_left(times, low) : bisect_right(times, high)]]
 
     def keep(self, timestamp: int, records: list[Any]) -> None:
+        """Store records that have been changed."""
         self._state.put(timestamp, records)
 
     def expire(self, key: Any, limit: int) -> list[Bucket]:
+        """Forget the records up to a time and return them, the earliest first."""
         times = self._times_of(key)
         stop = bisect_right(times, limit)
         gone = [(time, self._state.get(time)) for time in times[:stop]]
@@ -143,7 +159,7 @@ class _StateJoinBuffer(JoinBuffer):
             self._state.remove(time)
         del times[:stop]
         if not times:
-            self._times.pop(key, None)
+            self.times.pop(key, None)
         return gone
 
 
@@ -151,5 +167,5 @@ def join_buffer(backend: KeyedStateBackend, name: str) -> JoinBuffer:
     """Return the buffer that suits a state backend."""
     descriptor: MapStateDescriptor[int, list[Any]] = MapStateDescriptor(name)
     if isinstance(backend, HeapStateBackend):
-        return _HeapJoinBuffer(backend.entries(descriptor))
-    return _StateJoinBuffer(backend.map_state(descriptor))
+        return HeapJoinBuffer(backend.entries(descriptor))
+    return StateJoinBuffer(backend.map_state(descriptor))

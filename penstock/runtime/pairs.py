@@ -24,10 +24,18 @@ def pair_call(function: Any) -> PairCall:
     """Resolve a ``JoinFunction``, a ``FlatJoinFunction`` or a callable of two records with one result."""
     if isinstance(function, FlatJoinFunction):
         return function.join_pair
-    join = resolve_function(function, JoinFunction, "join")
-    if takes_collector(join, 2):
-        return ListCollector.wrap(join)
+    join = _one_result(function)
+    if join is None:
+        return ListCollector.wrap(resolve_function(function, JoinFunction, "join"))
     return lambda left, right: (join(left, right),)
+
+
+def _one_result(function: Any) -> Callable[[Any, Any], Any] | None:
+    """Return what gives the one result of a pair; ``None`` where there may be any number of results."""
+    if isinstance(function, FlatJoinFunction):
+        return None
+    join = resolve_function(function, JoinFunction, "join")
+    return None if takes_collector(join, 2) else join
 
 
 def group_call(function: Any, kind: JoinKind | None) -> GroupCall:
@@ -35,10 +43,13 @@ def group_call(function: Any, kind: JoinKind | None) -> GroupCall:
     if kind is None:
         return with_collector(resolve_function(function, CoGroupFunction, "co_group"), 2)
     call = pair_call(function)
+    plain = _one_result(function)
     keeps_left, keeps_right = kind.keeps_left, kind.keeps_right
 
     def join_groups(lefts: list[Any], rights: list[Any]) -> list[Any]:
         if lefts and rights:
+            if plain is not None:
+                return [plain(left, right) for left in lefts for right in rights]
             return [result for left in lefts for right in rights for result in call(left, right)]
         results: list[Any] = []
         if keeps_left:

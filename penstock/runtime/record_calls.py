@@ -46,5 +46,6 @@ def call_for_each(
         if found is not None:
             extend(found)
             if times is not None:
-                times.extend(repeat(timestamp, len(results) - len(times)))  # type: ignore[arg-type]
+                while len(times) < len(results):
+                    times.append(timestamp)  # type: ignore[arg-type]
     return results, times

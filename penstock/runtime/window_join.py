@@ -46,6 +46,7 @@ class _CoGroupOperator(WindowOperator):
             )
         )
         self.function = step.function
+        self._keys_of = step.input_keys
 
     def open(self) -> None:
         """Open the function, then the windows."""
@@ -59,15 +60,39 @@ class _CoGroupOperator(WindowOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put records of the first stream into their windows."""
-        super().process(list(map(_tagged, zip(repeat(0), values, strict=False))), timestamps)
+        self._process_tagged(0, values, timestamps)
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Put records of the second stream into their windows."""
-        super().process(list(map(_tagged, zip(repeat(1), values, strict=False))), timestamps)
+        self._process_tagged(1, values, timestamps)
+
+    def _process_tagged(self, number: int, values: Values, timestamps: Timestamps) -> None:
+        super().process(list(map(_tagged, zip(repeat(number), values, strict=False))), timestamps)
 
 
 class _AlignedCoGroupOperator(_CoGroupOperator, AlignedWindowOperator):
     """Tumbling and sliding event-time windows over two streams."""
+
+    def _process_tagged(self, number: int, values: Values, timestamps: Timestamps) -> None:
+        if self._heap_state is None or timestamps is None:
+            super()._process_tagged(number, values, timestamps)
+            return
+        key_of, keys = self._keys_of[number], self.context.keys
+        low = high = 0
+        windows: list[dict[Any, Any]] = []
+        for value, timestamp in zip(values, timestamps, strict=True):
+            if not low <= timestamp < high:
+                low, high, windows = self._pane_at(timestamp)
+            keys.key = key = key_of(value)
+            if not windows:
+                self._add_singly(key, _tagged((number, value)), timestamp)
+            for entries in windows:
+                known = entries.get(key)
+                if known is None:
+                    entries[key] = [(number, value)]
+                else:
+                    known.append((number, value))
+        self._flush()
 
 
 class _SessionCoGroupOperator(_CoGroupOperator, SessionOperator):

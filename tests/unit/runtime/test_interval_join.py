@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.errors import MissingTimestampError, ProgramError
 from penstock.graph.multi_input_steps import IntervalJoinStep, JoinKind
 from penstock.runtime.interval_join import IntervalJoinOperator
-from penstock.runtime.join_buffer import JoinBuffer, _StateJoinBuffer, join_buffer
+from penstock.runtime.join_buffer import FEW, JoinBuffer, StateJoinBuffer, join_buffer
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
 from penstock.testing import OperatorHarness
@@ -108,10 +108,10 @@ def test_the_watermark_cleans_up_both_sides() -> None:
     assert buffered(harness)["left"] == [10]
     harness.push_watermark(20)
     assert buffered(harness) == {"left": [], "right": []}
-    assert harness.event_timers() == []
     operator = harness.operator
     assert isinstance(operator, IntervalJoinOperator)
-    assert operator._left.buffer._times == operator._right.buffer._times == {}
+    assert operator.snapshot_timers() == []
+    assert operator._left.buffer.times == operator._right.buffer.times == {}
 
 
 def test_a_partner_whose_time_is_over_is_gone_whether_cleaned_up_yet_or_not() -> None:
@@ -248,7 +248,7 @@ def test_any_order_of_arrival_gives_the_pairs_of_a_nested_loop(
     if not is_heap:
         backend = operator.context.keyed_state()
         for side in (operator._left, operator._right):
-            side.buffer = _StateJoinBuffer(backend.map_state(MapStateDescriptor(f"other-{side.name}")))
+            side.buffer = StateJoinBuffer(backend.map_state(MapStateDescriptor(f"other-{side.name}")))
     for is_left, key, time in records:
         (left if is_left else right)(harness, time, key)
     harness.end()
@@ -271,11 +271,45 @@ def test_the_index_of_a_buffer_is_made_again_from_the_state() -> None:
     for time in (5, 1, 3, 3):
         first.add("k", time, f"r{time}")
     backend_state = backend.map_state(MapStateDescriptor("side"))
-    others: list[JoinBuffer] = [join_buffer(backend, "side"), _StateJoinBuffer(backend_state)]
+    others: list[JoinBuffer] = [join_buffer(backend, "side"), StateJoinBuffer(backend_state)]
     for buffer in others:
-        assert list(buffer.between("k", 2, 5)) == [(3, ["r3", "r3"]), (5, ["r5"])]
+        assert sorted(buffer.between("k", 2, 5)) == [(3, ["r3", "r3"]), (5, ["r5"])]
         buffer.add("k", 7, "r7")
     assert others[1].expire("k", 4) == [(1, ["r1"]), (3, ["r3", "r3"])]
     assert join_buffer(backend, "side").expire("k", 9) == [(5, ["r5"]), (7, ["r7", "r7"])]
     assert list(join_buffer(backend, "side").between("k", 0, 9)) == []
     assert join_buffer(backend, "side").expire("k", 9) == []
+
+
+def test_keys_with_many_timestamps_are_searched_by_a_sorted_list() -> None:
+    harness = join(-2, 2)
+    operator = harness.operator
+    assert isinstance(operator, IntervalJoinOperator)
+    for time in (*range(0, 10 * FEW, 3), 1):
+        left(harness, time)
+    right(harness, 60)
+    left(harness, 61)
+    right(harness, 62)
+    assert sorted(harness.values) == [(60, 60), (60, 62), (61, 60), (61, 62), (63, 62)]
+    assert operator._left.buffer.times["k"] == sorted([*range(0, 10 * FEW, 3), 1, 61])
+    harness.push_watermark(60)
+    assert operator._left.buffer.times["k"][0] > 57 - 2
+
+
+def test_cleanups_are_part_of_a_snapshot() -> None:
+    harness = join(-2, 5, JoinKind.LEFT)
+    left(harness, 20)
+    right(harness, 40)
+    timers = harness.operator.snapshot_timers()
+    assert [(timer.timestamp, timer.key, timer.namespace) for timer in timers] == [
+        (25, "k", "left"),
+        (42, "k", "right"),
+    ]
+    backend = harness.operator.context.keyed_state()
+    again = IntervalJoinOperator(harness.operator.step)  # type: ignore[attr-defined]
+    again.setup(harness.operator.context, harness.operator.output)
+    again.open()
+    again.restore_timers(timers)
+    again.process_watermark(100)
+    assert harness.values == [(20, None)]
+    assert backend.keys("interval-join-left") == backend.keys("interval-join-right") == []

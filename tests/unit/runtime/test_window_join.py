@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from penstock.errors import ProgramError, UserFunctionError
 from penstock.graph.multi_input_steps import CoGroupStep, JoinKind, tagged_key
 from penstock.runtime.aligned_windows import AlignedWindowOperator
-from penstock.runtime.build import build_operator
 from penstock.runtime.session_operator import SessionOperator
 from penstock.testing import OperatorHarness
 from penstock.vocabulary.evictors import CountEvictor
@@ -46,6 +45,7 @@ class Groups(CoGroupFunction[Any, Any, Any]):
 def bench(assigner: Any, kind: JoinKind | None = JoinKind.INNER, function: Any = None, **settings: Any) -> Any:
     step = CoGroupStep(
         key=tagged_key(by_key, by_key),
+        input_keys=(by_key, by_key),
         assigner=assigner,
         kind=kind,
         function=function or (Groups() if kind is None else Pair()),
@@ -183,9 +183,7 @@ def test_processing_time_windows_join_records_without_timestamps() -> None:
 
 def test_common_windows_are_run_by_the_fast_operators() -> None:
     def built(assigner: Any) -> Any:
-        return build_operator(
-            CoGroupStep(key=tagged_key(by_key, by_key), assigner=assigner, function=Pair(), kind=JoinKind.INNER)
-        )
+        return bench(assigner).operator
 
     assert isinstance(built(TumblingEventTimeWindows.of(5)), AlignedWindowOperator)
     assert isinstance(built(EventTimeSessionWindows.with_gap(5)), SessionOperator)
