@@ -11,7 +11,7 @@ import pytest
 from penstock import KeyedProcessFunction, SourceFunction, WatermarkStrategy
 from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
 from penstock.runtime.clock import ManualClock
-from penstock.runtime.codec import decode
+from penstock.runtime.codec import decode, encode
 from penstock.runtime.elements import RECORDS
 from penstock.runtime.loop import Blocks, Inbox, run_task
 from penstock.runtime.source import READ_LIMIT
@@ -262,11 +262,9 @@ def test_timers_fire_between_blocks() -> None:
         env.from_collection(["a"]).key_by(lambda x: x).process(Alarm()).print()
         return env
 
-    first = Loop(build(), 0)
-    first.inbox.end()
-    blocks = [block for sent in first.steps for _, block in sent]
     loop = Loop(build(), 1)
-    loop.inbox.put(blocks[0])
+    # A record of the only channel, without the end of input that a collection would send along.
+    loop.inbox.put(bytes(HEADER) + encode([(RECORDS, ["a"], None)]))
     next(loop.steps)
     assert loop.printed == []
     loop.clock.advance(100)
