@@ -31,7 +31,7 @@ def ship_code(context: SparkContext, python_files: list[str]) -> None:
         _ship_packages(context, "penstock", [_PACKAGE, Path(cloudpickle.__file__).parent])
         _shipped.add((str(context.applicationId), "penstock"))
     for package in _user_packages():
-        _ship_packages(context, package.name, [package])
+        _ship_packages(context, package.stem, [package])
     for file in python_files:
         path = Path(file)
         if path.is_dir():
