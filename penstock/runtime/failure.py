@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import traceback
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, ProgramError, SerializationError, UserFunctionError
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_failure"]
 
-_PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"
+# As the interpreter spells it in code objects: on executors the package lies in a zip with a relative path.
+_PACKAGE = __file__.removesuffix(f"runtime{os.sep}failure.py")
 _RECORD_LENGTH = 200
 
 
