@@ -1,10 +1,15 @@
-"""Marks tests by the directory they are in."""
+"""Marks tests by the directory they are in, and sets up what all of them share."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes depends on who else uses the machine, so time decides nothing.
+settings.register_profile("penstock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("penstock")
 
 _TESTS = Path(__file__).parent
 _MARKERS = {"spark": ("spark",), "chaos": ("spark", "chaos")}

@@ -200,7 +200,7 @@ def test_reading_goes_on_at_the_positions_of_a_snapshot() -> None:
     read = len(bench.main.values)
     assert 0 < read <= READ_LIMIT
     snapshot = bench.operator.snapshot(1)
-    assert snapshot == {"collection": read}
+    assert snapshot["positions"] == {"collection": read}
     again = SplitSourceOperator(source, None)
     again.restore([snapshot])
     restored = Bench(again)
@@ -215,7 +215,7 @@ def test_a_snapshot_keeps_finished_splits() -> None:
     source.feeds[0] += [[1, 2], None]
     source.feeds[1] += [[10]]
     bench.drain()
-    assert bench.operator.snapshot(1) == {"split-0": 2, "split-1": 1}
+    assert bench.operator.snapshot(1)["positions"] == {"split-0": 2, "split-1": 1}
 
 
 def test_readers_are_closed_once() -> None:
