@@ -65,7 +65,8 @@ class DatabaseSettings:
         table = rocksdict.BlockBasedOptions()
         table.set_block_cache(rocksdict.Cache(self.block_cache_bytes * (8 if is_large else 1)))
         table.set_bloom_filter(10, False)  # noqa: FBT003
-        table.set_cache_index_and_filter_blocks(True)
+        # Filters stay out of the block cache: one of a large file does not fit into a shard of a small cache, and
+        # would be read again for every key. They take about a byte and a half per key.
         options.set_block_based_table_factory(table)
         return options
 
