@@ -29,11 +29,17 @@ JOBS: tuple[Job, ...] = (
     Job("tumbling", "tumbling 10 s event-time count, 1,000 keys", 4_000_000),
     Job("sliding", "sliding 60 s / 5 s event-time sum, 1,000 keys", 1_000_000),
     Job("sessions", "session windows, gap 1 s, event time, 1,000 keys", 2_000_000),
+    Job("interval-join", "interval join, 200 ms either way, 5,000 keys, half of the records per stream", 10_000_000),
+    Job("window-join", "join in tumbling 1 s windows, 5,000 keys, half of the records per stream", 4_000_000),
+    Job("broadcast-rules", "keyed events enriched by 1,000 broadcast rules", 10_000_000),
 )
 
 _ALL = tuple(job.name for job in JOBS)
 _COUNTS = ("count-1k", "count-1m", "words")
 _LATENCIES = ("latency-1", "latency-2")
+_WINDOWS = ("tumbling", "sliding", "sessions")
+_ONE_STREAM = _COUNTS + _LATENCIES + _WINDOWS
+_PYFLINK_JOBS = (*_ONE_STREAM, "interval-join", "broadcast-rules")
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,7 @@ SYSTEMS: tuple[System, ...] = (
         "pyflink",
         variant="process",
         environment="pyflink",
+        jobs=_PYFLINK_JOBS,
         most={
             "count-1k": 40_000,
             "count-1m": 20_000,
@@ -80,6 +87,8 @@ SYSTEMS: tuple[System, ...] = (
             "tumbling": 20_000,
             "sliding": 5_000,
             "sessions": 20_000,
+            "interval-join": 10_000,
+            "broadcast-rules": 20_000,
         },
     ),
     System(
@@ -88,6 +97,7 @@ SYSTEMS: tuple[System, ...] = (
         "pyflink",
         variant="thread",
         environment="pyflink",
+        jobs=_PYFLINK_JOBS,
         most={
             "count-1k": 200_000,
             "count-1m": 200_000,
@@ -95,6 +105,8 @@ SYSTEMS: tuple[System, ...] = (
             "tumbling": 80_000,
             "sliding": 40_000,
             "sessions": 60_000,
+            "interval-join": 40_000,
+            "broadcast-rules": 100_000,
         },
     ),
     *(
@@ -104,6 +116,7 @@ SYSTEMS: tuple[System, ...] = (
             "bytewax",
             variant=mode,
             environment="bytewax",
+            jobs=_ONE_STREAM,
             most={
                 "count-1k": 2_000_000,
                 "count-1m": 2_000_000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from benchmarks import workload
+from benchmarks import expected_joins, join_workload, workload
 
 Checks = dict[str, int]
 
@@ -15,6 +15,8 @@ def checks(job: str, records: int, parallelism: int) -> Checks:
         return _running_counts(records, workload.COUNT_KEYS[job])
     if job == "words":
         return _word_counts(records // workload.WORDS_PER_LINE)
+    if job in join_workload.JOINS or job == join_workload.RULES_JOB:
+        return expected_joins.checks(job, records, parallelism)
     event = workload.Events(job, records, parallelism)
     events = map(event, range(records))
     if job == "tumbling":

@@ -15,7 +15,9 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from benchmarks.join_workload import JOINS, RULES_JOB
 from benchmarks.program import Assignment, Outcome, main
+from benchmarks.systems import handwritten_joins as joins
 from benchmarks.systems import handwritten_tasks as tasks
 from benchmarks.workload import COUNT_KEYS, EXCHANGES
 
@@ -132,6 +134,8 @@ def _layers(assignment: Assignment) -> list[Layer]:
         middle: list[Layer] = [[partial(tasks.forwarding_task, parallelism)] * parallelism] * (EXCHANGES[job] - 1)
         sink: Layer = [partial(tasks.delay_task, ledger)] * parallelism
         return [[partial(source, part) for part in range(parallelism)], *middle, sink]
+    if job in JOINS or job == RULES_JOB:
+        return joins.layers(job, assignment.records, parallelism, BATCH, ledger)
     source = partial(tasks.event_source, job, assignment.records, parallelism, BATCH, ledger)
     window = {"tumbling": tasks.tumbling_task, "sliding": tasks.sliding_task, "sessions": tasks.session_task}[job]
     return [[partial(source, part) for part in parts], [partial(window, ledger, parallelism)] * parallelism]

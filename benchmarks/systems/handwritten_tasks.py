@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
@@ -16,6 +17,7 @@ from benchmarks.workload import (
     SLIDE_MS,
     SLIDING_MS,
     TUMBLING_MS,
+    Event,
     Events,
     mark,
     ranges,
@@ -105,13 +107,17 @@ def delay_task(ledger: str, inbox: Any) -> None:
 
 
 def event_source(job: str, records: int, targets: int, batch: int, ledger: str, part: range, outbox: Any) -> None:
-    """Generates events and sends each to its key's process; every batch ends with the source's watermark."""
-    event = Events(job, records, targets)
+    """Generates the events of a job with one stream."""
+    send_events(Events(job, records, targets), targets, batch, ledger, part, outbox)
+
+
+def send_events(event: Callable[[int], Event], targets: int, batch: int, ledger: str, part: range, outbox: Any) -> None:
+    """Turns each number into an event and sends it to its key's process; every batch ends with a watermark."""
     stamp_entry(ledger)
     newest = _NEVER
     step = batch * targets
     for low in range(part.start, part.stop, step):
-        buffers: list[list[tuple[int, int, int]]] = [[] for _ in range(targets)]
+        buffers: list[list[Event]] = [[] for _ in range(targets)]
         adders = [buffer.append for buffer in buffers]
         for number in range(low, min(low + step, part.stop)):
             record = event(number)

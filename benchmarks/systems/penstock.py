@@ -11,18 +11,19 @@ from typing import Any
 
 import penstock
 from benchmarks import workload
-from benchmarks.ledger import Delays, Tally, stamp_entry
+from benchmarks.join_workload import JOINS, RULES_JOB
+from benchmarks.ledger import Delays, stamp_entry
 from benchmarks.pacing import Schedule
 from benchmarks.program import Assignment, Outcome, main
+from benchmarks.systems import penstock_joins
+from benchmarks.systems.penstock_steps import Sink, events, numbers
 from penstock import (
     AggregateFunction,
     DataStream,
-    Duration,
     EventTimeSessionWindows,
     FlatMapFunction,
     KeyedProcessFunction,
     MapFunction,
-    NumberSequenceSource,
     ProcessWindowFunction,
     RichParallelSourceFunction,
     RuntimeContext,
@@ -30,11 +31,9 @@ from penstock import (
     SlidingEventTimeWindows,
     StreamExecutionEnvironment,
     Time,
-    TimestampAssigner,
     TumblingEventTimeWindows,
     Types,
     ValueStateDescriptor,
-    WatermarkStrategy,
 )
 
 
@@ -65,19 +64,6 @@ class Words(FlatMapFunction):
             self._fresh = False
             stamp_entry(self._ledger)
         yield from self._lines[value % len(self._lines)].split()
-
-
-class Generate(MapFunction):
-    """Maps a number to its event."""
-
-    def __init__(self, event: workload.Events, ledger: str) -> None:
-        self._event, self._ledger, self._fresh = event, ledger, True
-
-    def map(self, value: int) -> workload.Event:
-        if self._fresh:
-            self._fresh = False
-            stamp_entry(self._ledger)
-        return self._event(value)
 
 
 class Ticks(RichParallelSourceFunction):
@@ -151,22 +137,6 @@ class Named(ProcessWindowFunction):
         yield key, context.window().start, next(iter(elements))
 
 
-class Sink(SinkFunction):
-    """Counts and sums the results."""
-
-    def __init__(self, ledger: str, *, windows: bool) -> None:
-        self._ledger, self._windows = ledger, windows
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._tally = Tally(self._ledger, every=1 if self._windows else 256)
-
-    def invoke(self, value: Any, context: Any) -> None:
-        self._tally.add(workload.mark(*value) if self._windows else value[1])
-
-    def close(self) -> None:
-        self._tally.close()
-
-
 class DelaySink(SinkFunction):
     """Notes how old each record is."""
 
@@ -183,13 +153,6 @@ class DelaySink(SinkFunction):
         self._delays.close()
 
 
-class EventTime(TimestampAssigner):
-    """Takes an event's time from the event."""
-
-    def extract_timestamp(self, value: workload.Event, record_timestamp: int) -> int:
-        return value[1]
-
-
 def run(assignment: Assignment) -> Outcome:
     """Runs one job and leaves its stamps in the ledger."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -199,6 +162,8 @@ def run(assignment: Assignment) -> Outcome:
         _latency(environment, assignment)
     elif assignment.job == "words" or assignment.job in workload.COUNT_KEYS:
         _counts(environment, assignment)
+    elif assignment.job in JOINS or assignment.job == RULES_JOB:
+        penstock_joins.build(environment, assignment)
     else:
         _windows(environment, assignment)
     environment.execute(assignment.job)
@@ -211,25 +176,18 @@ def run(assignment: Assignment) -> Outcome:
     return Outcome(settings={"settings": "none beside the parallelism"}, versions=versions)
 
 
-def _numbers(environment: StreamExecutionEnvironment, count: int) -> DataStream[int]:
-    return environment.from_source(NumberSequenceSource(0, count - 1), WatermarkStrategy.no_watermarks(), "numbers")
-
-
 def _counts(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
-    numbers = _numbers(environment, assignment.units)
+    units = numbers(environment, assignment.units)
     keys: DataStream[Any]
     if assignment.job == "words":
-        keys = numbers.flat_map(Words(assignment.ledger))
+        keys = units.flat_map(Words(assignment.ledger))
     else:
-        keys = numbers.map(Keys(workload.COUNT_KEYS[assignment.job], assignment.ledger))
-    keys.key_by(lambda key: key).process(Count()).add_sink(Sink(assignment.ledger, windows=False))
+        keys = units.map(Keys(workload.COUNT_KEYS[assignment.job], assignment.ledger))
+    keys.key_by(lambda key: key).process(Count()).add_sink(Sink(assignment.ledger, marks=False))
 
 
 def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
     event = workload.Events(assignment.job, assignment.records, assignment.parallelism)
-    times = WatermarkStrategy.for_bounded_out_of_orderness(
-        Duration.of_millis(workload.OUT_OF_ORDER_MS)
-    ).with_timestamp_assigner(EventTime())
     assigner, function = {
         "tumbling": (TumblingEventTimeWindows.of(Time.milliseconds(workload.TUMBLING_MS)), Counting()),
         "sliding": (
@@ -239,13 +197,11 @@ def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) ->
         "sessions": (EventTimeSessionWindows.with_gap(Time.milliseconds(workload.SESSION_GAP_MS)), Counting()),
     }[assignment.job]
     (
-        _numbers(environment, assignment.records)
-        .map(Generate(event, assignment.ledger))
-        .assign_timestamps_and_watermarks(times)
+        events(environment, assignment.records, event, assignment.ledger)
         .key_by(lambda record: record[0])
         .window(assigner)
         .aggregate(function, window_function=Named())
-        .add_sink(Sink(assignment.ledger, windows=True))
+        .add_sink(Sink(assignment.ledger, marks=True, every=1))
     )
 
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from pyflink.common import Configuration, Duration, Types, WatermarkStrategy
+from pyflink.common import Configuration, Types
 from pyflink.common.time import Time
-from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import (
     AggregateFunction,
     DataStream,
@@ -21,16 +20,16 @@ from pyflink.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 
 from benchmarks import workload
 from benchmarks.feeder import Feeder
-from benchmarks.ledger import Delays, Tally, stamp_entry
+from benchmarks.join_workload import JOINS, RULES_JOB
+from benchmarks.ledger import Delays, stamp_entry
 from benchmarks.program import Assignment, Outcome, main
-
-EVENT = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
+from benchmarks.systems import pyflink_joins
+from benchmarks.systems.pyflink_steps import EVENT, Sink, events, numbers
 
 
 class Keys(MapFunction):  # type: ignore[misc]
@@ -60,19 +59,6 @@ class Words(FlatMapFunction):  # type: ignore[misc]
             self._fresh = False
             stamp_entry(self._ledger)
         yield from self._lines[value % len(self._lines)].split()
-
-
-class Generate(MapFunction):  # type: ignore[misc]
-    """Maps a number to its event."""
-
-    def __init__(self, event: workload.Events, ledger: str) -> None:
-        self._event, self._ledger, self._fresh = event, ledger, True
-
-    def map(self, value: int) -> workload.Event:
-        if self._fresh:
-            self._fresh = False
-            stamp_entry(self._ledger)
-        return self._event(value)
 
 
 class Parse(MapFunction):  # type: ignore[misc]
@@ -133,23 +119,6 @@ class Named(ProcessWindowFunction):  # type: ignore[misc]
         yield key, context.window().start, next(iter(elements))
 
 
-class Sink(FlatMapFunction):  # type: ignore[misc]
-    """Counts and sums the results; PyFlink has no sinks written in Python, so it is a step that emits nothing."""
-
-    def __init__(self, ledger: str, *, windows: bool) -> None:
-        self._ledger, self._windows = ledger, windows
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._tally = Tally(self._ledger, every=1 if self._windows else 256)
-
-    def flat_map(self, value: Any) -> Iterator[int]:
-        self._tally.add(workload.mark(*value) if self._windows else value[1])
-        return iter(())
-
-    def close(self) -> None:
-        self._tally.close()
-
-
 class DelaySink(FlatMapFunction):  # type: ignore[misc]
     """Notes how old each record is."""
 
@@ -165,13 +134,6 @@ class DelaySink(FlatMapFunction):  # type: ignore[misc]
 
     def close(self) -> None:
         self._delays.close()
-
-
-class EventTime(TimestampAssigner):  # type: ignore[misc]
-    """Takes an event's time from the event."""
-
-    def extract_timestamp(self, value: workload.Event, record_timestamp: int) -> int:
-        return value[1]
 
 
 def run(assignment: Assignment) -> Outcome:
@@ -191,6 +153,8 @@ def run(assignment: Assignment) -> Outcome:
         _latency(environment, assignment)
     elif assignment.job == "words" or assignment.job in workload.COUNT_KEYS:
         _counts(environment, assignment)
+    elif assignment.job in JOINS or assignment.job == RULES_JOB:
+        pyflink_joins.build(environment, assignment)
     else:
         _windows(environment, assignment)
     environment.execute(assignment.job)
@@ -198,30 +162,22 @@ def run(assignment: Assignment) -> Outcome:
     return Outcome(settings=settings, versions=versions)
 
 
-def _numbers(environment: StreamExecutionEnvironment, count: int) -> DataStream:
-    source = NumberSequenceSource(0, count - 1)
-    return environment.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
-
-
 def _counts(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
-    numbers = _numbers(environment, assignment.units)
+    units = numbers(environment, assignment.units)
     if assignment.job == "words":
         kind = Types.STRING()
-        keyed = numbers.flat_map(Words(assignment.ledger), output_type=kind)
+        keyed = units.flat_map(Words(assignment.ledger), output_type=kind)
     else:
         kind = Types.LONG()
-        keyed = numbers.map(Keys(workload.COUNT_KEYS[assignment.job], assignment.ledger), output_type=kind)
+        keyed = units.map(Keys(workload.COUNT_KEYS[assignment.job], assignment.ledger), output_type=kind)
     counts = keyed.key_by(lambda key: key, key_type=kind).process(
         Count(), output_type=Types.TUPLE([kind, Types.LONG()])
     )
-    counts.flat_map(Sink(assignment.ledger, windows=False), output_type=Types.LONG()).print()
+    counts.flat_map(Sink(assignment.ledger, marks=False), output_type=Types.LONG()).print()
 
 
 def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
     event = workload.Events(assignment.job, assignment.records, assignment.parallelism)
-    times = WatermarkStrategy.for_bounded_out_of_orderness(
-        Duration.of_millis(workload.OUT_OF_ORDER_MS)
-    ).with_timestamp_assigner(EventTime())
     assigner, function = {
         "tumbling": (TumblingEventTimeWindows.of(Time.milliseconds(workload.TUMBLING_MS)), Counting()),
         "sliding": (
@@ -231,14 +187,12 @@ def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) ->
         "sessions": (EventTimeSessionWindows.with_gap(Time.milliseconds(workload.SESSION_GAP_MS)), Counting()),
     }[assignment.job]
     results = (
-        _numbers(environment, assignment.records)
-        .map(Generate(event, assignment.ledger), output_type=EVENT)
-        .assign_timestamps_and_watermarks(times)
+        events(environment, assignment.records, event, assignment.ledger)
         .key_by(lambda record: record[0], key_type=Types.LONG())
         .window(assigner)
         .aggregate(function, window_function=Named(), accumulator_type=Types.LONG(), output_type=EVENT)
     )
-    results.flat_map(Sink(assignment.ledger, windows=True), output_type=Types.LONG()).print()
+    results.flat_map(Sink(assignment.ledger, marks=True, every=1), output_type=Types.LONG()).print()
 
 
 def _latency(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:

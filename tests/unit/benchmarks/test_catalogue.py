@@ -19,8 +19,15 @@ def test_a_family_stands_for_all_its_modes() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"no job called 'sort'; there are: count-1k, count-1m"):
+    with pytest.raises(UnknownNameError, match=r"no job called 'sort'; there are: broadcast-rules, count-1k"):
         choose_jobs("words,sort")
+
+
+def test_systems_without_joins_are_not_asked_for_them() -> None:
+    able = {job.name: [system.name for system in SYSTEMS if job.name in system.jobs] for job in JOBS}
+    assert able["window-join"] == ["handwritten", "penstock"]
+    both = ["handwritten", "penstock", "pyflink-process", "pyflink-thread"]
+    assert (able["interval-join"], able["broadcast-rules"]) == (both, both)
 
 
 def test_slow_systems_get_fewer_records() -> None:

@@ -1,0 +1,71 @@
+"""The steps that several jobs on penstock have in common: sources, timestamps, the counting sink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import workload
+from benchmarks.ledger import Tally, stamp_entry
+from penstock import (
+    DataStream,
+    Duration,
+    MapFunction,
+    NumberSequenceSource,
+    RuntimeContext,
+    SinkFunction,
+    StreamExecutionEnvironment,
+    TimestampAssigner,
+    WatermarkStrategy,
+)
+
+
+class Generate(MapFunction):
+    """Maps a number to its event."""
+
+    def __init__(self, event: Callable[[int], workload.Event], ledger: str) -> None:
+        self._event, self._ledger, self._fresh = event, ledger, True
+
+    def map(self, value: int) -> workload.Event:
+        if self._fresh:
+            self._fresh = False
+            stamp_entry(self._ledger)
+        return self._event(value)
+
+
+class EventTime(TimestampAssigner):
+    """Takes an event's time from the event."""
+
+    def extract_timestamp(self, value: workload.Event, record_timestamp: int) -> int:
+        return value[1]
+
+
+class Sink(SinkFunction):
+    """Counts and sums the results: running counts, or events by their mark."""
+
+    def __init__(self, ledger: str, *, marks: bool, every: int = 256) -> None:
+        self._ledger, self._marks, self._every = ledger, marks, every
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._tally = Tally(self._ledger, every=self._every)
+
+    def invoke(self, value: Any, context: Any) -> None:
+        self._tally.add(workload.mark(*value) if self._marks else value[1])
+
+    def close(self) -> None:
+        self._tally.close()
+
+
+def numbers(environment: StreamExecutionEnvironment, count: int) -> DataStream[int]:
+    """Returns the numbers from 0, without timestamps."""
+    return environment.from_source(NumberSequenceSource(0, count - 1), WatermarkStrategy.no_watermarks(), "numbers")
+
+
+def events(
+    environment: StreamExecutionEnvironment, count: int, event: Callable[[int], workload.Event], ledger: str
+) -> DataStream[workload.Event]:
+    """Returns the events of the numbers from 0, with their timestamps and watermarks."""
+    times = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_millis(workload.OUT_OF_ORDER_MS)
+    ).with_timestamp_assigner(EventTime())
+    return numbers(environment, count).map(Generate(event, ledger)).assign_timestamps_and_watermarks(times)
