@@ -16,7 +16,7 @@ from penstock.runtime.valve import WatermarkValve
 from penstock.runtime.watermark_assigner import WatermarkAssigner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from penstock.runtime.watermark_assigner import AssignerState
     from penstock.vocabulary.watermark_strategy import WatermarkStrategy
@@ -84,6 +84,7 @@ class SplitSourceOperator(SourceOperator):
         self._pacer = Pacer(self.context.clock)
         splits = self._source.create_splits(info.parallelism)
         mine = [split for number, split in enumerate(splits) if number % info.parallelism == info.index]
+        self._keep_own_positions(splits, mine)
         self._valve = WatermarkValve(max(1, len(mine)))
         reader_context = ReaderContext(info.index, info.parallelism)
         for index, split in enumerate(mine):
@@ -98,6 +99,16 @@ class SplitSourceOperator(SourceOperator):
         alignment = None if self._strategy is None else self._strategy.alignment
         if alignment is not None:
             self.context.processing_time.schedule_every(alignment.update_interval_ms, lambda _: self._align())
+
+    def _keep_own_positions(self, splits: Sequence[SourceSplit], mine: Sequence[SourceSplit]) -> None:
+        """Forget the positions of splits that others read: they would be old in the next snapshot.
+
+        Those of splits that are not there now stay with the first subtask, in case they come back.
+        """
+        kept = {split.id for split in mine}
+        if self.context.info.index == 0:
+            kept |= self._positions.keys() - {split.id for split in splits}
+        self._positions = {split: position for split, position in self._positions.items() if split in kept}
 
     def _align(self, *, is_leaving: bool = False) -> None:
         """Tell the alignment group how far this source is, and learn how far it may go."""
