@@ -45,6 +45,8 @@ class OperatorInfo:
     name: str
     parallelism: int
     max_parallelism: int
+    is_source: bool = False
+    """Whether all its subtasks get what each of them kept: splits may move, also if the parallelism is the same."""
 
 
 @dataclass(frozen=True)

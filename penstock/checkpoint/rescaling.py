@@ -2,14 +2,14 @@
 
 Operators are matched by their ids. Keyed state follows its key groups: a subtask gets every handle that holds some of
 its groups and reads those groups only. The elements of operator lists are spread evenly, union lists go to everybody
-in full, a broadcast map, the same everywhere, is handed on. What an operator keeps besides (source positions,
-transactions to commit) stays with its subtask if the parallelism is the same; otherwise every subtask gets the parts
-of all, and the operator picks what is its own.
+in full, a broadcast map, the same everywhere, is handed on. What an operator keeps besides (transactions to commit,
+source positions) stays with its subtask if the parallelism is the same; otherwise, and in sources always, every
+subtask gets the parts of all, and the operator picks what is its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
@@ -101,10 +101,11 @@ def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: Op
             f" {info.max_parallelism}. Call set_max_parallelism({operator.info.max_parallelism})."
         )
         raise StateRestoreError(problem, f"{info.name} ({operator_id})")
-    if operator.info.parallelism == info.parallelism:
-        return [operator.subtasks.get(subtask, OperatorState()) for subtask in range(info.parallelism)]
-    lists = redistribute([state.operator or OperatorStateSnapshot() for state in former], info.parallelism)
     own = tuple(part for state in former for part in state.own)
+    if operator.info.parallelism == info.parallelism:
+        states = [operator.subtasks.get(subtask, OperatorState()) for subtask in range(info.parallelism)]
+        return [replace(state, own=own) for state in states] if info.is_source else states
+    lists = redistribute([state.operator or OperatorStateSnapshot() for state in former], info.parallelism)
     result = []
     for subtask in range(info.parallelism):
         groups = key_group_range(subtask, info.parallelism, info.max_parallelism)

@@ -29,7 +29,7 @@ class SourceSplit:
     id: str
     """Names the split in checkpoints and reports; unique within its source."""
     detail: Any = None
-    """What the reader needs to know: a file, a partition, a range."""
+    """What the reader needs to know: a file, a partition, a range; picklable, it goes into checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,17 @@ class Source(ABC, Generic[T]):
     @abstractmethod
     def create_splits(self, parallelism: int) -> Sequence[SourceSplit]:
         """Return all splits; split i is read by subtask ``i % parallelism``."""
+
+    def restore_splits(self, parallelism: int, known: Sequence[SourceSplit]) -> Sequence[SourceSplit]:
+        """Return all splits of a job that starts from a checkpoint with the given ones.
+
+        A bounded source goes on with what it was divided into, whatever the parallelism is now; one without an end
+        also takes what is new.
+        """
+        if self.boundedness is Boundedness.BOUNDED:
+            return known
+        ids = {split.id for split in known}
+        return [*known, *(split for split in self.create_splits(parallelism) if split.id not in ids)]
 
     @abstractmethod
     def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[T]:

@@ -16,7 +16,7 @@ from penstock.runtime.valve import WatermarkValve
 from penstock.runtime.watermark_assigner import WatermarkAssigner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from penstock.runtime.watermark_assigner import AssignerState
     from penstock.vocabulary.watermark_strategy import WatermarkStrategy
@@ -71,6 +71,8 @@ class SplitSourceOperator(SourceOperator):
     def __init__(self, source: Source[Any], strategy: WatermarkStrategy | None) -> None:
         self._source = source
         self._strategy = strategy
+        self._splits: dict[int, SourceSplit] = {}
+        self._restored: dict[int, SourceSplit] | None = None
         self._positions: dict[str, Any] = {}
         self._times: dict[str, AssignerState] = {}
         self._open: list[_OpenSplit] = []
@@ -82,12 +84,11 @@ class SplitSourceOperator(SourceOperator):
         """Open the splits of this subtask."""
         info = self.context.info
         self._pacer = Pacer(self.context.clock)
-        splits = self._source.create_splits(info.parallelism)
-        mine = [split for number, split in enumerate(splits) if number % info.parallelism == info.index]
-        self._keep_own_positions(splits, mine)
-        self._valve = WatermarkValve(max(1, len(mine)))
+        self._splits = self._find_splits()
+        self._positions = {split.id: self._positions.get(split.id) for split in self._splits.values()}
+        self._valve = WatermarkValve(max(1, len(self._splits)))
         reader_context = ReaderContext(info.index, info.parallelism)
-        for index, split in enumerate(mine):
+        for index, split in enumerate(self._splits.values()):
             reader = self._source.open_split(split, self._positions.get(split.id), reader_context)
             self._open.append(_OpenSplit(split, reader, index, self._assigner(index)))
         for opened in self._open:
@@ -100,15 +101,15 @@ class SplitSourceOperator(SourceOperator):
         if alignment is not None:
             self.context.processing_time.schedule_every(alignment.update_interval_ms, lambda _: self._align())
 
-    def _keep_own_positions(self, splits: Sequence[SourceSplit], mine: Sequence[SourceSplit]) -> None:
-        """Forget the positions of splits that others read: they would be old in the next snapshot.
-
-        Those of splits that are not there now stay with the first subtask, in case they come back.
-        """
-        kept = {split.id for split in mine}
-        if self.context.info.index == 0:
-            kept |= self._positions.keys() - {split.id for split in splits}
-        self._positions = {split: position for split, position in self._positions.items() if split in kept}
+    def _find_splits(self) -> dict[int, SourceSplit]:
+        """Return the splits of this subtask, by their numbers among all."""
+        parallelism, index = self.context.info.parallelism, self.context.info.index
+        if self._restored is None:
+            splits = self._source.create_splits(parallelism)
+        else:
+            known = [split for _, split in sorted(self._restored.items())]
+            splits = self._source.restore_splits(parallelism, known)
+        return {number: split for number, split in enumerate(splits) if number % parallelism == index}
 
     def _align(self, *, is_leaving: bool = False) -> None:
         """Tell the alignment group how far this source is, and learn how far it may go."""
@@ -175,14 +176,16 @@ class SplitSourceOperator(SourceOperator):
         }
 
     def snapshot(self, checkpoint_id: int) -> dict[str, Any]:
-        """Return the position of each split, finished ones included, and how far its event time has come."""
+        """Return the splits, finished ones included, their positions, and how far their event time has come."""
         positions = {**self._positions, **{opened.split.id: opened.reader.position() for opened in self._open}}
         times = {each.split.id: each.assigner.snapshot() for each in self._open if each.assigner is not None}
-        return {"positions": positions, "times": times}
+        return {"splits": self._splits, "positions": positions, "times": times}
 
     def restore(self, snapshots: list[Any]) -> None:
         """Read on from these positions; each split has one, whichever subtask read it before."""
+        self._restored = {}
         for snapshot in snapshots:
+            self._restored.update(snapshot["splits"])
             self._positions.update(snapshot["positions"])
             self._times.update(snapshot["times"])
 

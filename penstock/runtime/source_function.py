@@ -179,14 +179,16 @@ class SourceFunctionOperator(SourceOperator):
             self._is_done = True
             self._wake_up()
 
-    def snapshot(self, checkpoint_id: int) -> tuple[int, bool]:
+    def snapshot(self, checkpoint_id: int) -> dict[str, Any]:
         """Return how far the function has brought event time."""
-        return self._watermark, self._is_idle
+        return {"subtask": self.context.info.index, "watermark": self._watermark, "is_idle": self._is_idle}
 
-    def restore(self, snapshots: list[Any]) -> None:
-        """Go on where event time was; where several subtasks have become one, with the least of them."""
-        self._watermark = min(watermark for watermark, _ in snapshots)
-        self._is_idle = all(is_idle for _, is_idle in snapshots)
+    def restore(self, snapshots: list[dict[str, Any]]) -> None:
+        """Go on where event time was; with another parallelism, with the least that any subtask had reached."""
+        is_rescaled = len(snapshots) != self.context.info.parallelism
+        mine = [each for each in snapshots if is_rescaled or each["subtask"] == self.context.info.index]
+        self._watermark = min(each["watermark"] for each in mine)
+        self._is_idle = all(each["is_idle"] for each in mine)
 
     def poll(self) -> Poll:
         """Emit what the function has collected since the last time."""

@@ -193,3 +193,19 @@ def test_an_operator_without_a_match_is_refused_unless_its_state_may_be_left_beh
     assert plan is not None
     assert (plan.restored, plan.dropped) == (("rows",), ("remember",))
     assert "new" in plan.new
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 2), (2, 2)])
+def test_a_range_is_not_divided_anew(before: int, after: int) -> None:
+    """The splits of a sequence depend on the parallelism; a restored job goes on with those it had."""
+
+    def sequence_job(parallelism: int) -> Any:
+        env = environment(parallelism)
+        collect(env.from_sequence(1, 1000).key_by(lambda n: n).map(lambda n: n))
+        return env._build_job(None)
+
+    first = LocalRun(sequence_job(before))
+    first.step()
+    checkpoint = first.checkpoint()
+    second = LocalRun(sequence_job(after), restore=checkpoint).run()
+    assert sorted(first.collected["out"] + second.collected["out"]) == list(range(1, 1001))
