@@ -180,13 +180,22 @@ class SubtaskSnapshots(Snapshots):
 
     def _forget(self, checkpoint_id: int) -> None:
         frozen, _ = self._incomplete.pop(checkpoint_id, ([], None))
-        for part in frozen:
-            if part.keyed is not None:
-                part.keyed.discard()
+        _discard(frozen)
+
+
+def _discard(frozen: list[_Frozen]) -> None:
+    """Give up what was frozen and not stored; what was stored already is not touched."""
+    for part in frozen:
+        if part.keyed is not None:
+            part.keyed.discard()
 
 
 def _stored(frozen: list[_Frozen], target: SnapshotTarget, recorded: Recorded | None = None) -> SubtaskState:
-    operators = {part.operator_id: part.store(target) for part in frozen}
+    try:
+        operators = {part.operator_id: part.store(target) for part in frozen}
+    except BaseException:
+        _discard(frozen)
+        raise
     if not recorded:
         return SubtaskState(operators)
     output = target.create("in-flight")

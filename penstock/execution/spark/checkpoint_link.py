@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -84,15 +85,15 @@ class WorkerLink:
 
     def acknowledge(self, task: TaskId, checkpoint_id: int, state: SubtaskState) -> None:
         """Say that a snapshot is durable."""
-        self._client.send(Acknowledged(task, checkpoint_id, state))
+        self._tell(Acknowledged(task, checkpoint_id, state))
 
     def decline(self, task: TaskId, checkpoint_id: int, reason: str, *, is_failure: bool) -> None:
         """Say that a snapshot will not come."""
-        self._client.send(Declined(task, checkpoint_id, reason, is_failure))
+        self._tell(Declined(task, checkpoint_id, reason, is_failure))
 
     def finished(self, task: TaskId, state: SubtaskState) -> None:
         """Say that a subtask has processed all its input."""
-        self._client.send(SubtaskFinished(task, state))
+        self._tell(SubtaskFinished(task, state))
 
     def close(self) -> None:
         """Wait for what is being stored."""
@@ -101,11 +102,14 @@ class WorkerLink:
     def _guarded(self, call: Callable[[], None]) -> None:
         try:
             call()
-        except OSError:
-            return  # the driver has gone, or does not listen any more
         except Exception as error:
             reason = JobFailedError(f"A snapshot could not be taken: {type(error).__name__}: {error}")
-            self._client.send(Failed(reason, traceback.format_exc()))
+            self._tell(Failed(reason, traceback.format_exc()))
+
+    def _tell(self, message: Any) -> None:
+        # A driver that has gone, or does not listen any more, ends the task by itself.
+        with contextlib.suppress(OSError):
+            self._client.send(message)
 
 
 def obey_coordinator(message: Any, task: Task) -> None:

@@ -29,6 +29,7 @@ from penstock.checkpoint.coordination import (
 )
 from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.metadata import CheckpointMetadata
+from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, vertex_operators
 from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, is_kept_after, load_checkpoint
@@ -206,6 +207,8 @@ class Checkpoints:
                 case Trigger():
                     self._trigger(action)
                 case StoreMetadata():
+                    if action.options.kind is CheckpointKind.FINAL:
+                        self._store.begin(action.checkpoint_id)  # it has no trigger
                     self._storing.submit(self._publish, action)
                 case NotifyComplete(checkpoint_id=checkpoint_id):
                     self._tell_all(CompleteCheckpoint(checkpoint_id))
