@@ -29,8 +29,8 @@ from penstock.checkpoint.coordination import (
 )
 from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.metadata import CheckpointMetadata
-from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, vertex_operators
+from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, is_kept_after, load_checkpoint
 from penstock.connectors.filesystems import files_of
