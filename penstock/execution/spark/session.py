@@ -44,6 +44,10 @@ JOB_PROPERTIES = {
 """What has to be set in the thread that submits a job: a plan that is run by hand does not carry SQL settings."""
 
 _LOCAL_SLOTS = 64
+_LOCAL_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""The JVM of a local session only moves bytes between Python workers. The optimizing compiler doubles the processor time
+of its start and takes the workers' cores: on two of them a keyed count made 1.0 to 1.3 million records a second with
+it, 1.6 to 2.1 without."""
 _REGISTRATION_SECONDS = 20.0
 
 _lock = threading.Lock()
@@ -109,17 +113,19 @@ def _create_session(options: dict[str, Any], slots: int) -> SparkSession:
 
 
 def _settings(options: dict[str, Any], slots: int) -> dict[str, str]:
-    logging_file = Path(__file__).with_name("log4j2.properties").as_uri()
     settings = {
         **CORE_SETTINGS,
         "spark.master": os.environ.get("MASTER", f"local[{max(_LOCAL_SLOTS, slots)}]"),
         "spark.app.name": "penstock",
         "spark.sql.adaptive.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging_file}",
         **{key: str(value) for key, value in options.items() if key.startswith("spark.")},
     }
-    if settings["spark.master"].startswith("local"):
+    is_local = settings["spark.master"].startswith("local")
+    java_options = settings.get("spark.driver.extraJavaOptions") or (_LOCAL_JAVA_OPTIONS if is_local else "")
+    logging_file = Path(__file__).with_name("log4j2.properties").as_uri()
+    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging_file} {java_options}".strip()
+    if is_local:
         # All workers are started by this process's children, which find Penstock where this process found it.
         package_root = str(Path(__file__).resolve().parents[3])
         search_path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
