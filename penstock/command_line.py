@@ -56,6 +56,19 @@ def _parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="a configuration value; repeatable",
     )
+    run.add_argument(
+        "-s",
+        "--from-savepoint",
+        dest="restore_path",
+        metavar="PATH",
+        help="start from a savepoint or retained checkpoint: its directory, or the _metadata file in it",
+    )
+    run.add_argument(
+        "-n",
+        "--allow-non-restored-state",
+        action="store_true",
+        help="leave state behind whose step the program does not have any more",
+    )
     run.add_argument("-pyfs", "--py-files", dest="files", help="comma-separated modules or zips the workers need")
     run.set_defaults(command=_run)
 
@@ -79,6 +92,10 @@ def _run(options: argparse.Namespace) -> int:
         configuration.set_integer("parallelism.default", options.parallelism)
     if options.master is not None:
         configuration.set_string("spark.master", options.master)
+    if options.restore_path is not None:
+        configuration.set_string("execution.state-recovery.path", options.restore_path)
+    if options.allow_non_restored_state:
+        configuration.set_boolean("execution.state-recovery.ignore-unclaimed-state", value=True)
     if options.files is not None:
         configuration.set_string("python.files", options.files)
     set_command_line_configuration(configuration)

@@ -270,7 +270,7 @@ class CheckpointCoordinator:
     def job_failed(self, now: int) -> list[Action]:
         """Takes note that the tasks are gone; says what to restart from as soon as that is certain."""
         if self._is_recovering:
-            return []
+            return self._after_storing(now)
         self._attempt = None
         self._is_recovering = True
         actions: list[Action] = []

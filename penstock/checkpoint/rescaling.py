@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.errors import StateRestoreError
+from penstock.graph.nodes import GENERATED
 from penstock.runtime.key_groups import key_group_range
 from penstock.statestore.operator_state import OperatorStateSnapshot, redistribute
 
@@ -62,7 +63,8 @@ def plan_restore(
     Raises:
         StateRestoreError: State has no operator any more, or does not fit it.
     """
-    dropped = [key for key, operator in metadata.operators.items() if key not in infos and _has_state(operator)]
+    matched = {key for key, operator in metadata.operators.items() if key in infos and _is_same(key, operator, infos)}
+    dropped = [key for key, operator in metadata.operators.items() if key not in matched and _has_state(operator)]
     if dropped and not allow_non_restored_state:
         names = ", ".join(f"{metadata.operators[key].info.name!r} ({key})" for key in dropped)
         problem = (
@@ -73,22 +75,18 @@ def plan_restore(
         raise StateRestoreError(problem)
     _check_in_flight(metadata, infos)
     parts = {
-        key: redistribute_operator(key, metadata.operators[key], info)
-        for key, info in infos.items()
-        if key in metadata.operators
+        key: redistribute_operator(key, metadata.operators[key], info) for key, info in infos.items() if key in matched
     }
     states: dict[tuple[int, int], SubtaskState] = {}
     for vertex, keys in vertices.items():
         for subtask in range(infos[keys[0]].parallelism):
-            head = metadata.operators.get(keys[0])
+            head = metadata.operators[keys[0]] if keys[0] in matched else None
             states[vertex, subtask] = SubtaskState(
                 {key: parts[key][subtask] for key in keys if key in parts},
                 None if head is None else head.in_flight.get(subtask),
             )
     restored = [key for key in parts if _has_state(metadata.operators[key])]
-    return RestorePlan(
-        states, tuple(restored), tuple(key for key in infos if key not in metadata.operators), tuple(dropped)
-    )
+    return RestorePlan(states, tuple(restored), tuple(key for key in infos if key not in matched), tuple(dropped))
 
 
 def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: OperatorInfo) -> list[OperatorState]:
@@ -117,6 +115,15 @@ def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: Op
         )
         result.append(OperatorState(keyed, lists[subtask] or None, own))
     return result
+
+
+def _is_same(key: str, operator: OperatorMetadata, infos: Mapping[str, OperatorInfo]) -> bool:
+    """Tells whether an operator of the program is the one of the checkpoint.
+
+    An id that the program did not give is only the number of the step: after a change of the program it may be the
+    number of another one.
+    """
+    return not key.startswith(GENERATED) or operator.info.name == infos[key].name
 
 
 def _check_in_flight(metadata: CheckpointMetadata, infos: Mapping[str, OperatorInfo]) -> None:

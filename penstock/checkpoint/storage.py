@@ -180,6 +180,12 @@ class CheckpointStore:
             files.delete_directory(f"{root}/chk-{checkpoint_id}")
         self._delete_files(locations)
 
+    def delete_failed_savepoint(self, location: str) -> None:
+        """Removes what tasks have written for a savepoint that does not come."""
+        files, directory = self._access.files_of(location)
+        if files.size_of(f"{directory}/{METADATA}") is None:
+            files.delete_directory(directory)
+
     def discard(self, checkpoint_id: int, state: SubtaskState) -> None:
         """Removes what a task stored for a checkpoint that was given up meanwhile."""
         if self._access.directory is None:

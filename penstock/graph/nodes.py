@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from penstock.graph.partitioning import Partitioning
     from penstock.graph.steps import Step
 
-__all__ = ["Chaining", "Graph", "Node", "Upstream"]
+__all__ = ["GENERATED", "Chaining", "Graph", "Node", "Upstream"]
+
+
+GENERATED = "generated-"
+"""How the id of a step begins to which the program gave none."""
 
 
 class Chaining(enum.Enum):
@@ -66,7 +70,7 @@ class Node:
     @property
     def operator_id(self) -> str:
         """Return the id by which the step's state is found again; without a uid it changes when steps come or go."""
-        return self.uid or self.uid_hash or f"generated-{self.id}"
+        return self.uid or self.uid_hash or f"{GENERATED}{self.id}"
 
     @property
     def label(self) -> str:

@@ -39,6 +39,22 @@ def test_run_gives_a_pyflink_script_penstock_its_parallelism_and_its_arguments(t
     assert done.stdout == "penstock.api.environment 16 ['--input', 'x'] TumblingEventTimeWindows\n"
 
 
+def test_run_gives_the_path_to_start_from_to_the_job(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(
+        "from penstock import StreamExecutionEnvironment\n"
+        "env = StreamExecutionEnvironment.get_execution_environment()\n"
+        "env.from_collection([1]).print()\n"
+        "job = env._build_job(None)\n"
+        "print(job.restore_path, job.allows_non_restored_state)\n",
+        encoding="utf-8",
+    )
+    assert _penstock("run", str(script)).stdout == "None False\n"
+    assert _penstock("run", "-s", "file:///x/chk-50/_metadata", "-n", str(script)).stdout == (
+        "file:///x/chk-50/_metadata True\n"
+    )
+
+
 def test_a_module_that_pyflink_has_and_penstock_does_not_is_an_import_error(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text("import pyflink.nowhere\n", encoding="utf-8")

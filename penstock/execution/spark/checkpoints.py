@@ -222,6 +222,7 @@ class Checkpoints:
                 case SavepointDone(request=request, checkpoint_id=checkpoint_id):
                     self._savepoints.pop(str(request)).complete(self._store.path_of(checkpoint_id))
                 case SavepointFailed(request=request, reason=reason):
+                    self._storing.submit(self._quietly, self._store.delete_failed_savepoint, str(request))
                     self._savepoints.pop(str(request)).complete_exceptionally(CheckpointError(reason))
                 case Recover():
                     self._recovery = action

@@ -10,7 +10,13 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from penstock.checkpoint.restart import restart_policy
-from penstock.errors import JobCancelledError, PenstockError
+from penstock.errors import (
+    CorruptCheckpointError,
+    JobCancelledError,
+    JobFailedError,
+    PenstockError,
+    StateRestoreError,
+)
 from penstock.execution.spark.attempt import Attempt
 from penstock.execution.spark.checkpoints import Checkpoints
 from penstock.execution.spark.collector import Collector
@@ -150,6 +156,8 @@ class JobRun:
                 error = self._run_once(number, recover_from)
                 if error is None or self._cancelled.is_set():
                     break
+                if isinstance(error, (CorruptCheckpointError, StateRestoreError)):
+                    break  # it would be the same every time
                 recover_from = self._checkpoints.attempt_failed()
                 delay = self._policy.on_failure(self._clock.now())
                 if delay is None:
@@ -170,7 +178,11 @@ class JobRun:
     def _run_once(self, number: int, recover_from: int | None) -> PenstockError | None:
         if number > 0:
             acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
-        access = self._checkpoints.access(recover_from)
+        try:
+            access = self._checkpoints.access(recover_from)
+        except OSError as error:
+            # Storage that does not answer now may do so after the next delay.
+            return JobFailedError(f"The checkpoint to restart from cannot be reached: {error}")
         with self._lock:
             if self._cancelled.is_set():
                 return None

@@ -331,7 +331,7 @@ def test_a_failure_gives_up_what_is_pending_and_recovers_from_the_newest_complet
         SavepointFailed("me", "the job failed"),
         Recover(1),
     ]
-    assert driver.job_failed(211) == [], "one recovery per failure"
+    assert driver.job_failed(211) == [Recover(1)], "also if the job could not even be started again"
     assert driver.acknowledge("map", 2, "late", 212) == [Discard(2, "late")]
     assert driver.task_finished("map", "late", 213) == []
     driver.job_started(TASKS)

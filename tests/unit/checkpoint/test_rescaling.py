@@ -95,6 +95,20 @@ def test_a_changed_program_restores_what_it_still_has():
     assert plan.describe() == "restored  count\nnew       source\ndropped   gone"
 
 
+def test_an_id_that_the_program_did_not_give_does_not_match_another_step():
+    metadata = checkpoint(**{"generated-2": operator(2)})
+    same = {"generated-2": OperatorInfo("Count", 2, 128)}
+    assert plan_restore(metadata, {0: ["generated-2"]}, same).restored == ("generated-2",)
+    other = {"generated-2": OperatorInfo("Map", 2, 128)}
+    with pytest.raises(StateRestoreError, match=r"'Count' \(generated-2\).*uid\(\)"):
+        plan_restore(metadata, {0: ["generated-2"]}, other)
+
+
+def test_splits_may_move_so_sources_get_the_positions_of_all():
+    states = redistribute_operator("s", operator(2), OperatorInfo("Source", 2, 128, is_source=True))
+    assert [state.own for state in states] == [(b"own-0", b"own-1")] * 2
+
+
 def test_an_operator_without_state_is_not_missed():
     stateless = OperatorMetadata(OperatorInfo("Map", 2, 128), {0: OperatorState(), 1: OperatorState()})
     plan = plan_restore(checkpoint(map=stateless), {0: ["s"]}, {"s": OperatorInfo("S", 1, 128)})
