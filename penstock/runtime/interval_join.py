@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["IntervalJoinOperator"]
 
 _CLEANUPS_PER_INTERVAL = 4
-"""How often an inner join cleans up in the time that a record is kept: rarely is cheap, often saves memory."""
+"""How often a side without padding is cleaned up by marks in the time that a record is kept."""
 
 
 class _PairContext(ProcessJoinFunction.Context):
@@ -108,6 +108,26 @@ class _Side:
     def cleanup_time(self, timestamp: int) -> int:
         """Return when the record of a time can be forgotten."""
         return -(-(timestamp + self.life) // self.cleanup_step) * self.cleanup_step
+
+    def swept(self) -> HeapJoinBuffer | None:
+        """Return the buffer if it is cleaned up as a whole, without a mark for each record."""
+        return self.buffer if isinstance(self.buffer, HeapJoinBuffer) and not self.is_padded else None
+
+    def cleanup_times(self) -> Iterable[tuple[int, Any]]:
+        """Return when which keys have something to clean up."""
+        swept = self.swept()
+        if swept is None:
+            return self.cleanups.all()
+        # As another backend would have marked them.
+        return dict.fromkeys((self.cleanup_time(time), key) for key, known in swept.entries.items() for time in known)
+
+    def restore_cleanup(self, time: int, key: Any) -> None:
+        """Take back one of these times."""
+        swept = self.swept()
+        if swept is None:
+            self.cleanups.at(time)[key] = None
+        else:
+            swept.newest = max(swept.newest, time - self.life)
 
 
 def _next_cleanup(side: _Side) -> int:
@@ -198,12 +218,10 @@ class IntervalJoinOperator(Operator):
         other_buffer: HeapJoinBuffer,
     ) -> None:
         """Do the same on the dictionaries themselves."""
-        keys, watermark, key_of = self.context.keys, self.watermark, own.key
+        keys, watermark, key_of, emit_pairs = self.context.keys, self.watermark, own.key, self._emit_pairs
         ours, theirs, times, between = own_buffer.entries, other_buffer.entries, own_buffer.times, other_buffer.between
-        low, high, life, step, is_padded = own.low, own.high, own.life, own.cleanup_step, own.is_padded
+        low, high, is_padded = own.low, own.high, own.is_padded
         oldest = watermark - other.life + 1
-        due_after = due_at = 0
-        marked: dict[Any, None] = {}
         for value, timestamp in zip(values, timestamps, strict=True):
             if timestamp < watermark:
                 own.late.take(value, timestamp, watermark)
@@ -218,9 +236,11 @@ class IntervalJoinOperator(Operator):
                 if len(partners) > FEW:
                     found = between(key, start, end)
                 else:
-                    found = [bucket for bucket in partners.items() if start <= bucket[0] <= end]
+                    for bucket in partners.items():
+                        if start <= bucket[0] <= end:
+                            found = (*found, bucket)
                 if found:
-                    self._emit_pairs(value, timestamp, own, other, found)
+                    emit_pairs(value, timestamp, own, other, found)
             record = [value, bool(found)] if is_padded else value
             known = ours.get(key)
             if known is None:
@@ -231,15 +251,14 @@ class IntervalJoinOperator(Operator):
                 known[timestamp] = [record]
                 if times and key in times:
                     insort(times[key], timestamp)
-            expiry = timestamp + life
-            if not due_after < expiry <= due_at:
-                due_at = -(-expiry // step) * step
-                due_after = due_at - step
-                marked = own.cleanups.at(due_at)
-            marked[key] = None
+            if is_padded:
+                own.cleanups.at(timestamp + own.life)[key] = None
+        own_buffer.added += len(values)
+        own_buffer.newest = max(own_buffer.newest, max(timestamps, default=MIN_TIMESTAMP))
 
     def _emit_pairs(self, value: Any, timestamp: int, own: _Side, other: _Side, found: Sequence[Bucket]) -> None:
         pair, call, results, times = self._pair, self._call, self._results, self._times
+        extend, append = results.extend, times.append
         is_left, is_padded = own.is_left, other.is_padded
         for other_time, partners in found:
             pair.time = time = timestamp if timestamp > other_time else other_time
@@ -250,9 +269,9 @@ class IntervalJoinOperator(Operator):
                     partner = partner[0]
                 made = call(value, partner, pair) if is_left else call(partner, value, pair)
                 if made is not None:
-                    results.extend(made)
+                    extend(made)
                     while len(times) < len(results):
-                        times.append(time)
+                        append(time)
             if is_padded:
                 other.buffer.keep(other_time, partners)
 
@@ -266,17 +285,17 @@ class IntervalJoinOperator(Operator):
         self.output.emit_watermark(timestamp)
 
     def _clean_up(self, limit: int) -> None:
-        """Forget what is over, in the order of time."""
+        """Forget what is over; what comes out does so in the order of time."""
+        for side in (self._left, self._right):
+            swept = side.swept()
+            if swept is not None:
+                swept.forget(limit - side.life)
         while True:
             side = min((self._left, self._right), key=_next_cleanup)
             time = side.cleanups.first()
             if time is None or time > limit:
                 return
-            keys, buffer = side.cleanups.take(), side.buffer
-            if isinstance(buffer, HeapJoinBuffer) and not side.is_padded:
-                buffer.forget(keys, time - side.life)
-            else:
-                self._let_out(side, keys, time - side.life)
+            self._let_out(side, side.cleanups.take(), time - side.life)
 
     def _let_out(self, side: _Side, keys: Iterable[Any], limit: int) -> None:
         """Forget the records of some keys up to a time; in outer joins those without a partner come out."""
@@ -289,19 +308,26 @@ class IntervalJoinOperator(Operator):
                         if not has_partner:
                             self._emit_alone(value, timestamp, side)
 
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """Forget what is over, so that it is not stored."""
+        for side in (self._left, self._right):
+            swept = side.swept()
+            if swept is not None:
+                swept.walk(self.watermark - side.life)
+
     def snapshot_timers(self) -> list[Timer]:
         """Return the cleanups to come as timers."""
         return [
             Timer(time, key, side.name, EVENT_TIME)
             for side in (self._left, self._right)
-            for time, key in side.cleanups.all()
+            for time, key in side.cleanup_times()
         ]
 
     def restore_timers(self, timers: list[Timer]) -> None:
         """Take back the cleanups of a snapshot."""
         for timestamp, key, name, _ in timers:
             side = self._left if name == self._left.name else self._right
-            side.cleanups.at(timestamp)[key] = None
+            side.restore_cleanup(timestamp, key)
 
     def _emit_alone(self, value: Any, timestamp: int, side: _Side) -> None:
         pair = self._pair

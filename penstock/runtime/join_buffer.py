@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
+from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.state_descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from penstock.statestore.backend import KeyedStateBackend
 
@@ -57,6 +58,11 @@ class HeapJoinBuffer(JoinBuffer):
     def __init__(self, entries: dict[Any, dict[int, list[Any]]]) -> None:
         super().__init__()
         self.entries = entries
+        self.newest = MIN_TIMESTAMP
+        """No record is newer than this."""
+        self.added = 0
+        """Records that have come since the last walk."""
+        self._kept = 0
 
     def add(self, key: Any, timestamp: int, record: Any) -> None:
         """Keep a record."""
@@ -83,22 +89,42 @@ class HeapJoinBuffer(JoinBuffer):
     def keep(self, timestamp: int, records: list[Any]) -> None:
         """Do nothing: the records are the state itself."""
 
-    def forget(self, keys: Iterable[Any], limit: int) -> None:
-        """Forget the records of some keys up to a time."""
-        entries = self.entries
-        for key in keys:
-            known = entries.get(key)
-            if known is None:
+    def forget(self, limit: int) -> None:
+        """Forget the records up to a time, unless that is not yet worth a walk through all keys.
+
+        There is a walk when as many records have come as the last one left behind. So a record is walked by twice on
+        average, however far one stream is ahead of the other, and at most as many are dead as are alive.
+        """
+        if self.newest <= limit:
+            self.entries.clear()
+            self.times.clear()
+            self.added = self._kept = 0
+        elif self.added >= self._kept:
+            self.walk(limit)
+
+    def walk(self, limit: int) -> None:
+        """Forget the records up to a time."""
+        kept = 0
+        ended = []
+        for key, known in self.entries.items():
+            over = 0
+            for time in known:
+                if time <= limit:
+                    over += 1
+            if over == len(known):
+                ended.append(key)
                 continue
-            over = [time for time in known if time <= limit]
-            if len(over) == len(known):
-                del entries[key]
-                self.times.pop(key, None)
-            else:
-                for time in over:
+            kept += len(known) - over
+            if over:
+                for time in [time for time in known if time <= limit]:
                     del known[time]
                 if key in self.times:
-                    del self.times[key][: len(over)]
+                    del self.times[key][:over]
+        for key in ended:
+            del self.entries[key]
+            self.times.pop(key, None)
+        self._kept = kept
+        self.added = 0
 
     def expire(self, key: Any, limit: int) -> list[Bucket]:
         """Forget the records up to a time and return them, the earliest first."""
