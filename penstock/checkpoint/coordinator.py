@@ -63,7 +63,7 @@ from penstock.checkpoint.coordination import (
 from penstock.checkpoint.options import CheckpointKind, CheckpointOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
 __all__ = ["CheckpointCoordinator"]
 
@@ -113,10 +113,12 @@ class CheckpointCoordinator:
     Args:
         settings: When checkpoints are taken.
         next_id: The id of the next checkpoint; greater than that of the checkpoint the job was started from.
+        name_of: How reasons name a task.
     """
 
-    def __init__(self, settings: CoordinatorSettings, next_id: int = 1) -> None:
+    def __init__(self, settings: CoordinatorSettings, next_id: int = 1, name_of: Callable[[TaskId], str] = str) -> None:
         self._settings = settings
+        self._name_of = name_of
         self._next_id = next_id
         self._attempt: _Attempt | None = None
         self._pending: dict[int, _Pending] = {}
@@ -166,7 +168,7 @@ class CheckpointCoordinator:
         actions: list[Action] = []
         for checkpoint_id, pending in list(self._pending.items()):
             if not pending.is_storing and now >= self._expiry(pending):
-                missing = ", ".join(str(task) for task in sorted(pending.awaited, key=str)[:5])
+                missing = ", ".join(sorted(map(self._name_of, pending.awaited))[:5])
                 reason = f"it took longer than {self._settings.timeout} ms; no acknowledgement from {missing}"
                 actions += self._give_up(checkpoint_id, reason, now, is_failure=True)
         trigger = self._next_trigger()
@@ -210,7 +212,7 @@ class CheckpointCoordinator:
         """Takes note that a task will not acknowledge; ``is_failure`` is false where a newer checkpoint overtook it."""
         if checkpoint_id not in self._pending or self._pending[checkpoint_id].is_storing:
             return []
-        return self._give_up(checkpoint_id, f"{task} declined it: {reason}", now, is_failure=is_failure)
+        return self._give_up(checkpoint_id, f"{self._name_of(task)} declined it: {reason}", now, is_failure=is_failure)
 
     def task_finished(self, task: TaskId, state: Any, now: int) -> list[Action]:
         """Takes note that a task has processed all its input, and of its last state."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from penstock.checkpoint.coordination import TaskId
     from penstock.graph.plan import Plan
 
-__all__ = ["operator_infos", "subtask_inputs", "vertex_operators"]
+__all__ = ["operator_infos", "subtask_inputs", "subtask_names", "vertex_operators"]
 
 
 def vertex_operators(plan: Plan) -> dict[int, list[str]]:
@@ -25,6 +25,15 @@ def operator_infos(plan: Plan) -> dict[str, OperatorInfo]:
         node.operator_id: OperatorInfo(node.name, vertex.parallelism, vertex.max_parallelism, node.is_source)
         for vertex in plan.vertices.values()
         for node in vertex.nodes
+    }
+
+
+def subtask_names(plan: Plan) -> dict[TaskId, str]:
+    """Return how messages name subtasks, for example ``Map (2/3)``."""
+    return {
+        (vertex.id, index): f"{vertex.name} ({index + 1}/{vertex.parallelism})"
+        for vertex in plan.vertices.values()
+        for index in range(vertex.parallelism)
     }
 
 

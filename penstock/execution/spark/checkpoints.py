@@ -29,7 +29,7 @@ from penstock.checkpoint.coordination import (
 )
 from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.metadata import CheckpointMetadata
-from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, vertex_operators
+from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, subtask_names, vertex_operators
 from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, is_kept_after, load_checkpoint
@@ -76,7 +76,7 @@ class Checkpoints:
         self._infos = operator_infos(job.plan)
         self._start = None if job.restore_path is None else load_checkpoint(job.restore_path, files_of)
         next_id = 1 if self._start is None else self._start[0].checkpoint_id + 1
-        self._coordinator = CheckpointCoordinator(self._settings, next_id)
+        self._coordinator = CheckpointCoordinator(self._settings, next_id, subtask_names(job.plan).__getitem__)
         self._changed = threading.Condition()
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="penstock checkpoints")
         self._savepoints: dict[str, CompletableFuture[str]] = {}
