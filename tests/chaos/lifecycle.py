@@ -13,6 +13,9 @@ from penstock.connectors.protocols import Boundedness, ReaderContext, Source, So
 __all__ = ["Diary", "FailingReader", "FailingSink", "FailingSource", "Watched"]
 
 
+NEVER = "no record is like this one"
+
+
 @dataclass(frozen=True)
 class Diary:
     """A file that functions in other processes append lines to."""
@@ -46,7 +49,7 @@ class Diary:
 class Watched(MapFunction):
     """Passes records on; fails in ``open``, or at a record."""
 
-    def __init__(self, diary: Diary, name: str, *, fails_in_open: bool = False, fails_at: Any = None) -> None:
+    def __init__(self, diary: Diary, name: str, *, fails_in_open: bool = False, fails_at: Any = NEVER) -> None:
         self.diary = diary
         self.name = name
         self.fails_in_open = fails_in_open

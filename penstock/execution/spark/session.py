@@ -45,8 +45,8 @@ JOB_PROPERTIES = {
 
 _LOCAL_SLOTS = 64
 _LOCAL_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""The JVM of a local session only moves bytes between Python workers. The optimizing compiler doubles the processor time
-of its start and takes the workers' cores: on two of them a keyed count made 1.0 to 1.3 million records a second with
+"""The JVM of a local session only moves bytes between Python workers. The optimizing compiler doubles the time of its
+start and takes the workers' cores: on two of them a keyed count made 1.0 to 1.3 million records a second with
 it, 1.6 to 2.1 without."""
 _REGISTRATION_SECONDS = 20.0
 
