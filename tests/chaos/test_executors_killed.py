@@ -1,0 +1,65 @@
+"""Executors of a cluster die with kill -9 under a job with state: it goes on from its newest checkpoint."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.lives import Lives, kill
+from tests.chaos.replayed_job import Readings, expected, final_state
+from tests.spark.processes import Program
+
+SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "45"))
+SETTINGS = {
+    "parallelism.default": "2",
+    "execution.checkpointing.interval": "200 ms",
+    "state.backend.type": "rocksdb",
+    "execution.checkpointing.incremental": "true",
+    "restart-strategy.type": "fixed-delay",
+    "restart-strategy.fixed-delay.attempts": "1000",
+    "restart-strategy.fixed-delay.delay": "100 ms",
+}
+
+
+def executors_of(program: Program) -> list[int]:
+    found = program.left_behind().items()
+    return sorted(
+        process for process, command in found if "CoarseGrainedExecutorBackend" in full_command(process, command)
+    )
+
+
+def full_command(process: int, command: str) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return command
+
+
+@pytest.mark.timeout(int(SECONDS * 3) + 300)
+def test_the_final_state_is_that_of_an_undisturbed_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seed = int(os.environ.get("PENSTOCK_CHAOS_SEED", random.SystemRandom().randrange(1 << 32)))
+    choices = random.Random(seed)
+    readings = Readings(records=4000)
+    lives = Lives(tmp_path, readings, SETTINGS, master="local-cluster[2,6,1024]")
+    killed = 0
+    started = time.monotonic()
+    with lives.life(None) as program:
+        while killed == 0 or time.monotonic() - started < SECONDS / 2:
+            if not lives.wait_for_new_checkpoint(program):
+                break
+            time.sleep(choices.uniform(0, 0.5))
+            executors = executors_of(program)
+            if executors:
+                kill(choices.choice(executors))
+                killed += 1
+        code, output, errors = program.end(200)
+        assert code == 0, errors
+        assert output == "started\nfinished\n"
+    assert killed > 0
+    assert final_state(lives.output) == expected(readings), f"seed {seed}, after {killed} kills"
+    with capsys.disabled():
+        print(f"\nseed {seed}: {killed} executors killed and survived")
