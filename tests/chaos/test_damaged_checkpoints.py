@@ -1,4 +1,4 @@
-"""Files of a checkpoint are cut short, changed or gone: the error names the file, and the checkpoint before still works."""
+"""Files of a checkpoint are cut short, changed or gone: the error names the file, and the one before still works."""
 
 from __future__ import annotations
 
