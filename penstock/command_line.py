@@ -72,6 +72,16 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-pyfs", "--py-files", dest="files", help="comma-separated modules or zips the workers need")
     run.set_defaults(command=_run)
 
+    savepoint = commands.add_parser(
+        "savepoint",
+        help="remove a savepoint",
+        description="Remove a savepoint. python -m penstock.savepoints lists, shows and compares savepoints.",
+    )
+    savepoint.add_argument(
+        "-d", "--dispose", dest="path", required=True, metavar="PATH", help="the directory of the savepoint"
+    )
+    savepoint.set_defaults(command=_dispose)
+
     doctor = commands.add_parser("doctor", help="show versions and what is missing for a job to run")
     doctor.set_defaults(command=_doctor)
     return parser
@@ -103,6 +113,15 @@ def _run(options: argparse.Namespace) -> int:
     sys.argv = [str(options.script), *options.arguments]
     sys.path.insert(0, str(options.script.resolve().parent))
     runpy.run_path(str(options.script), run_name="__main__")
+    return 0
+
+
+def _dispose(options: argparse.Namespace) -> int:
+    # Few commands need it, and it brings much with it.
+    from penstock.savepoints import delete_savepoint
+
+    delete_savepoint(options.path)
+    sys.stdout.write(f"Removed {options.path}.\n")
     return 0
 
 

@@ -9,7 +9,7 @@ subtask gets the parts of all, and the operator picks what is its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
@@ -100,10 +100,16 @@ def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: Op
         )
         raise StateRestoreError(problem, f"{info.name} ({operator_id})")
     own = tuple(part for state in former for part in state.own)
-    if operator.info.parallelism == info.parallelism:
-        states = [operator.subtasks.get(subtask, OperatorState()) for subtask in range(info.parallelism)]
-        return [replace(state, own=own) for state in states] if info.is_source else states
+    is_same = operator.info.parallelism == info.parallelism
+    if is_same:
+        former = [operator.subtasks.get(subtask, OperatorState()) for subtask in range(info.parallelism)]
+    # Also where nothing else moves: union lists go to everybody in full.
     lists = redistribute([state.operator or OperatorStateSnapshot() for state in former], info.parallelism)
+    if is_same:
+        return [
+            OperatorState(state.keyed, lists[subtask] or None, own if info.is_source else state.own)
+            for subtask, state in enumerate(former)
+        ]
     result = []
     for subtask in range(info.parallelism):
         groups = key_group_range(subtask, info.parallelism, info.max_parallelism)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from penstock import CheckpointError, JobStatus, StateRestoreError, ValueStateDescriptor, WatermarkStrategy
+from penstock.savepoints import Savepoint
 from tests.spark.checkpoint_bench import SUMS, CheckpointBench, checkpoint_ids, result, running
 from tests.spark.checkpoint_jobs import AtEnd, Sum, Tapped, numbers
 
@@ -173,3 +175,18 @@ class Unpicklable(Sum):
     def open(self, runtime_context: Any) -> None:
         super().open(runtime_context)
         self.lock = runtime_context.get_state(ValueStateDescriptor("lock"))
+
+
+def test_a_savepoint_as_a_data_frame(bench: CheckpointBench) -> None:
+    env = bench.env(None)
+    bench.sums(env)
+    bench.tap.open(20)
+    client = running(env.execute_async())
+    bench.wait_for_records(40)
+    savepoint = Savepoint.load(client.stop_with_savepoint(False, str(bench.savepoints)).result(60))
+    result(client)
+    frame = savepoint.to_data_frame(operator="sums", state="sum")
+    assert frame.columns == ["operator", "state", "kind", "key", "namespace", "value", "subtask"]
+    found = {row.key: tuple(json.loads(row.value)) for row in frame.collect()}
+    assert found == {str(key): (len(range(key, 40, 3)), sum(range(key, 40, 3))) for key in range(3)}
+    assert savepoint.to_data_frame().where("kind = 'operator list'").count() == 40

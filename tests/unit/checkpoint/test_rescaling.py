@@ -42,7 +42,13 @@ def names(state):
 
 def test_the_same_parallelism_gives_everybody_its_own():
     former = operator(2)
-    assert redistribute_operator("c", former, former.info) == [former.subtasks[0], former.subtasks[1]]
+    states = redistribute_operator("c", former, former.info)
+    assert [names(state) for state in states] == [["s0"], ["s1"]]
+    assert [state.operator.lists for state in states] == [{"l": [0, 1]}, {"l": [10, 11]}]
+    assert [state.operator.unions for state in states] == [{"u": [0, 1]}] * 2, (
+        "except union lists, which all get in full"
+    )
+    assert [state.own for state in states] == [(b"own-0",), (b"own-1",)]
 
 
 def test_keyed_state_goes_where_its_key_groups_go():

@@ -1,0 +1,193 @@
+"""A savepoint or checkpoint that is looked at."""
+
+from __future__ import annotations
+
+import pickle
+import posixpath
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.checkpoint.storage import METADATA, load_checkpoint
+from penstock.connectors.filesystems import files_of
+from penstock.errors import CheckpointError
+from penstock.savepoints.keyed_state import open_keyed_state
+from penstock.savepoints.rows import (
+    BROADCAST,
+    EVENT_TIMER,
+    OPERATOR_LIST,
+    OWN,
+    PROCESSING_TIMER,
+    TIMERS,
+    UNION_LIST,
+    StateRow,
+)
+from penstock.statestore.snapshot import EVENT_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from penstock.checkpoint.metadata import CheckpointMetadata, OperatorMetadata
+    from penstock.checkpoint.subtask_state import OperatorState
+    from penstock.checkpoint.targets import StoredFiles
+    from penstock.statestore.handles import KeyedStateHandle
+
+__all__ = ["OperatorSummary", "Savepoint", "StateSummary", "delete_savepoint", "operator_rows"]
+
+
+@dataclass(frozen=True)
+class StateSummary:
+    """One state of an operator: its name, its kind and how many rows it has."""
+
+    name: str
+    kind: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class OperatorSummary:
+    """One operator of a savepoint."""
+
+    operator: str
+    name: str
+    parallelism: int
+    max_parallelism: int
+    size: int
+    """Bytes of keyed state and of records in flight."""
+    states: tuple[StateSummary, ...]
+
+
+class Savepoint:
+    """The content of a savepoint or checkpoint.
+
+    Values of classes that the program defines are read with the program's classes where they can be imported, and
+    with the definitions that the savepoint holds where they cannot.
+
+    Example::
+
+        savepoint = Savepoint.load("file:///savepoints/savepoint-4f44e0-0123456789ab")
+        for row in savepoint.rows(operator="sums", state="total"):
+            print(row.key, row.value)
+    """
+
+    def __init__(self, location: str, metadata: CheckpointMetadata, files: StoredFiles) -> None:
+        self.location = location
+        self.metadata = metadata
+        self.files = files
+
+    @staticmethod
+    def load(location: str | Path) -> Savepoint:
+        """Open a savepoint or checkpoint by its directory or its ``_metadata`` file.
+
+        Raises:
+            CheckpointError: There is none.
+            CorruptCheckpointError: A file of it is missing, truncated or damaged.
+        """
+        return Savepoint(str(location), *load_checkpoint(str(location), files_of))
+
+    def operators(self) -> list[OperatorSummary]:
+        """Return what the savepoint holds, operator by operator; reads all state to count it."""
+        summaries = []
+        for operator, content in self.metadata.operators.items():
+            counts = Counter((row.state, row.kind) for row in self.rows(operator=operator))
+            stored = [stored for state in content.subtasks.values() for each in state.keyed for _, stored in each.files]
+            summaries.append(
+                OperatorSummary(
+                    operator,
+                    content.info.name,
+                    content.info.parallelism,
+                    content.info.max_parallelism,
+                    sum(each.size for each in [*stored, *content.in_flight.values()]),
+                    tuple(StateSummary(name, kind, rows) for (name, kind), rows in counts.items()),
+                )
+            )
+        return summaries
+
+    def rows(self, *, operator: str | None = None, state: str | None = None) -> Iterator[StateRow]:
+        """Return the state of all operators, or one, as rows; all states of them, or one."""
+        if operator is not None and operator not in self.metadata.operators:
+            known = ", ".join(self.metadata.operators) or "none"
+            message = f"{self.location} has no operator {operator!r}; it has {known}."
+            raise CheckpointError(message)
+        for name, content in self.metadata.operators.items():
+            if operator is None or name == operator:
+                for row in self._rows_of(name, content):
+                    if state is None or row.state == state:
+                        yield row
+
+    def json_lines(self, *, operator: str | None = None, state: str | None = None) -> Iterator[str]:
+        """Return the same rows as lines of JSON, for programs that do not know Penstock."""
+        return (row.to_json() for row in self.rows(operator=operator, state=state))
+
+    def to_data_frame(self, spark: Any = None, *, operator: str | None = None, state: str | None = None) -> Any:
+        """Return the rows as a Spark DataFrame; executors read the state when the frame is used.
+
+        Its columns are those of :class:`StateRow`; key, namespace and value are JSON.
+
+        Args:
+            spark: The session, the active one if not given.
+            operator: Only this operator.
+            state: Only this state.
+        """
+        from penstock.execution.spark.savepoint_frame import savepoint_frame
+
+        return savepoint_frame(self, spark, operator=operator, state=state)
+
+    def _rows_of(self, operator: str, content: OperatorMetadata) -> Iterator[StateRow]:
+        for subtask, state in sorted(content.subtasks.items()):
+            for handle in state.keyed:
+                yield from self.keyed_rows(operator, handle)
+            yield from operator_rows(operator, subtask, state)
+
+    def keyed_rows(self, operator: str, handle: KeyedStateHandle) -> Iterator[StateRow]:
+        """Return what one handle of keyed state points to: states first, then timers."""
+        info = self.metadata.operators[operator].info
+        with open_keyed_state(handle, self.files, operator, info.max_parallelism) as readers:
+            for reader in readers:
+                for _, state, (namespaces, keys, values) in reader.read(handle.key_groups):
+                    for number, (key, value) in enumerate(zip(keys, values, strict=True)):
+                        namespace = None if namespaces is None else namespaces[number]
+                        yield StateRow(operator, state.name, state.kind, key, namespace, value)
+                for timer in reader.read_timers(handle.key_groups):
+                    kind = EVENT_TIMER if timer.domain == EVENT_TIME else PROCESSING_TIMER
+                    yield StateRow(operator, TIMERS, kind, timer.key, timer.namespace, timer.timestamp)
+
+
+def operator_rows(operator: str, subtask: int, state: OperatorState) -> Iterator[StateRow]:
+    """Return operator state of one subtask, and what the operator keeps for itself."""
+    if state.operator is not None:
+        for kind, lists in ((OPERATOR_LIST, state.operator.lists), (UNION_LIST, state.operator.unions)):
+            for name, elements in lists.items():
+                for element in elements:
+                    yield StateRow(operator, name, kind, None, None, element, subtask)
+        for name, entries in state.operator.broadcasts.items():
+            for key, value in entries.items():
+                yield StateRow(operator, name, BROADCAST, key, None, value, subtask)
+    for own in state.own:
+        yield StateRow(operator, OWN, OWN, None, None, _read_own(own), subtask)
+
+
+def _read_own(own: bytes) -> Any:
+    try:
+        return pickle.loads(own)
+    except Exception:  # whatever the classes of a connector raise
+        return own
+
+
+def delete_savepoint(location: str | Path) -> None:
+    """Remove a savepoint, or a checkpoint that no job uses any more, with its directory.
+
+    Files that a checkpoint shares with others stay.
+
+    Raises:
+        CheckpointError: There is no savepoint: nothing else is ever removed.
+    """
+    files, path = files_of(str(location))
+    directory = posixpath.dirname(path) if posixpath.basename(path) == METADATA else path
+    if files.size_of(f"{directory}/{METADATA}") is None:
+        message = f"There is no checkpoint or savepoint at {location}: {METADATA} is missing. Nothing was removed."
+        raise CheckpointError(message)
+    # First the file that makes it a savepoint: one that is half deleted must not look whole.
+    files.delete(f"{directory}/{METADATA}")
+    files.delete_directory(directory)
