@@ -50,10 +50,10 @@ def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]
     acquire_slots(found, job.id, slots)
     try:
         ship_code(found.sparkContext, python_files)
+        run = JobRun(job, found)  # reads the checkpoint to start from, which may be refused
     except BaseException:
         release_slots(job.id)
         raise
-    run = JobRun(job, found)
     _running.add(run)
     run.start()
     return run
