@@ -7,7 +7,7 @@ little-endian::
 
 The body is a pickle of plain data only (dicts, lists, strings, numbers, bytes), so that it can be read without the
 program and by any later Penstock. Operator state, which holds values of the program, is in it as bytes that are read
-when they are needed. Keyed state is in files of its own unless it is small.
+where they are needed. Keyed state is in files of its own unless it is small.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState
-from penstock.errors import CorruptCheckpointError, StateRestoreError
+from penstock.errors import CorruptCheckpointError
 from penstock.statestore.handles import KeyedStateHandle, StoredBytes
-from penstock.statestore.operator_state import OperatorStateSnapshot
-from penstock.statestore.value_codec import ClassSchema, ClassTable, ValueReader
+from penstock.statestore.stored_operator_state import StoredOperatorState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -133,7 +132,6 @@ class CheckpointMetadata:
 
         Raises:
             CorruptCheckpointError: The file is truncated, damaged or of a newer version.
-            StateRestoreError: Operator state in it cannot be read by this program.
         """
         if len(data) < _HEAD.size or data[: len(_MAGIC)] != _MAGIC:
             raise CorruptCheckpointError(name, f"is truncated at {len(data)} bytes or holds no checkpoint metadata")
@@ -152,7 +150,7 @@ class CheckpointMetadata:
             checkpoint_id=plain["checkpoint_id"],
             timestamp=plain["timestamp"],
             kind=CheckpointKind(plain["kind"]),
-            operators={key: _operator_from_plain(key, operator) for key, operator in plain["operators"].items()},
+            operators={key: _operator_from_plain(operator) for key, operator in plain["operators"].items()},
         )
 
 
@@ -164,14 +162,11 @@ def _operator_to_plain(operator: OperatorMetadata) -> dict[str, Any]:
     }
 
 
-def _operator_from_plain(operator_id: str, plain: dict[str, Any]) -> OperatorMetadata:
+def _operator_from_plain(plain: dict[str, Any]) -> OperatorMetadata:
     info = OperatorInfo(**plain["info"])
     return OperatorMetadata(
         info=info,
-        subtasks={
-            subtask: _state_from_plain(state, f"{info.name} ({operator_id})")
-            for subtask, state in plain["subtasks"].items()
-        },
+        subtasks={subtask: _state_from_plain(state) for subtask, state in plain["subtasks"].items()},
         in_flight={subtask: StoredBytes(**stored) for subtask, stored in plain["in_flight"].items()},
     )
 
@@ -180,15 +175,11 @@ def _state_to_plain(state: OperatorState) -> dict[str, Any]:
     keyed = [
         {**vars(handle), "files": [(name, vars(stored)) for name, stored in handle.files]} for handle in state.keyed
     ]
-    values = None
-    if state.operator is not None:
-        table = ClassTable()
-        content = table.dumps(vars(state.operator))
-        values = {"content": content, "classes": [vars(schema) for schema in table.schemas()]}
-    return {"keyed": keyed, "operator": values, "own": list(state.own)}
+    operator = None if state.operator is None else state.operator.to_plain()
+    return {"keyed": keyed, "operator": operator, "own": list(state.own)}
 
 
-def _state_from_plain(plain: dict[str, Any], operator: str) -> OperatorState:
+def _state_from_plain(plain: dict[str, Any]) -> OperatorState:
     keyed = tuple(
         KeyedStateHandle(
             handle["start"],
@@ -198,13 +189,5 @@ def _state_from_plain(plain: dict[str, Any], operator: str) -> OperatorState:
         )
         for handle in plain["keyed"]
     )
-    values = plain["operator"]
-    snapshot = None
-    if values is not None:
-        try:
-            reader = ValueReader([ClassSchema(**schema) for schema in values["classes"]])
-            snapshot = OperatorStateSnapshot(**reader.loads(values["content"]))
-        except Exception as error:
-            problem = f"The operator state cannot be read by this program: {error}."
-            raise StateRestoreError(problem, operator) from error
-    return OperatorState(keyed, snapshot, tuple(plain["own"]))
+    operator = None if plain["operator"] is None else StoredOperatorState.from_plain(plain["operator"])
+    return OperatorState(keyed, operator, tuple(plain["own"]))

@@ -16,7 +16,7 @@ from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.errors import StateRestoreError
 from penstock.graph.nodes import GENERATED
 from penstock.runtime.key_groups import key_group_range
-from penstock.statestore.operator_state import OperatorStateSnapshot, redistribute
+from penstock.statestore.stored_operator_state import redistribute_stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,7 +104,7 @@ def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: Op
     if is_same:
         former = [operator.subtasks.get(subtask, OperatorState()) for subtask in range(info.parallelism)]
     # Also where nothing else moves: union lists go to everybody in full.
-    lists = redistribute([state.operator or OperatorStateSnapshot() for state in former], info.parallelism)
+    lists = redistribute_stored([state.operator for state in former], info.parallelism)
     if is_same:
         return [
             OperatorState(state.keyed, lists[subtask] or None, own if info.is_source else state.own)

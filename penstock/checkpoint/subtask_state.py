@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.statestore.handles import KeyedStateHandle, StoredBytes
-    from penstock.statestore.operator_state import OperatorStateSnapshot
+    from penstock.statestore.stored_operator_state import StoredOperatorState
 
 __all__ = ["OperatorState", "SubtaskState"]
 
@@ -18,7 +18,7 @@ class OperatorState:
 
     keyed: tuple[KeyedStateHandle, ...] = ()
     """Where the keyed state is; several handles after a change of the parallelism."""
-    operator: OperatorStateSnapshot | None = None
+    operator: StoredOperatorState | None = None
     """Lists, union lists and broadcast maps."""
     own: tuple[bytes, ...] = ()
     """Pickles of what ``Operator.snapshot`` returned: source positions, pending transactions. After a change of the

@@ -59,7 +59,7 @@ class RestoredSubtask:
         if state is None:
             return []
         if state.operator is not None:
-            context.operator_state.restore(state.operator)
+            context.operator_state.restore(state.operator.decode(f"{context.info.name} ({context.operator_id})"))
         if state.own:
             operator.restore([pickle.loads(own) for own in state.own])
         if context.state is None or not state.keyed:

@@ -11,6 +11,7 @@ from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.runtime.barriers import Recorded, Snapshots, barrier
 from penstock.runtime.checkpointed import notify_aborted, notify_complete, snapshot_function
 from penstock.runtime.key_groups import key_group_range
+from penstock.statestore.stored_operator_state import StoredOperatorState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,10 +65,12 @@ class _Frozen:
     keyed: StateSnapshot | None
     operator: OperatorStateSnapshot | None
     own: bytes | None
+    subtask: int
 
     def store(self, target: SnapshotTarget) -> OperatorState:
         keyed = () if self.keyed is None else (self.keyed.store(target, self.operator_id),)
-        return OperatorState(keyed, self.operator, () if self.own is None else (self.own,))
+        operator = None if self.operator is None else StoredOperatorState.encode(self.operator, self.subtask)
+        return OperatorState(keyed, operator, () if self.own is None else (self.own,))
 
 
 class SubtaskSnapshots(Snapshots):
@@ -164,6 +167,7 @@ class SubtaskSnapshots(Snapshots):
             keyed,
             context.operator_state.snapshot() or None,
             None if own is None else pickle.dumps(own, protocol=5),
+            info.index,
         )
 
     def _store(self, checkpoint_id: int, options: CheckpointOptions, frozen: list[_Frozen], recorded: Recorded) -> None:

@@ -21,6 +21,7 @@ from penstock.statestore.handles import ENTRIES, KeyedStateHandle
 from penstock.statestore.operator_state import OperatorStateSnapshot
 from penstock.statestore.snapshot import BATCH_ENTRIES, EVENT_TIME, PROCESSING_TIME, KeyedStateWriter, StateInfo, Timer
 from penstock.statestore.state_kinds import KINDS, kind_of
+from penstock.statestore.stored_operator_state import StoredOperatorState
 from penstock.vocabulary.state_descriptors import StateDescriptor
 
 if TYPE_CHECKING:
@@ -161,14 +162,14 @@ class SavepointEditor:
         found = self._operator(operator)
         for subtask in range(found.info.parallelism):
             former = found.subtasks.get(subtask, OperatorState())
-            known = former.operator or OperatorStateSnapshot()
+            known = OperatorStateSnapshot() if former.operator is None else former.operator.decode(operator)
             changed = OperatorStateSnapshot(dict(known.lists), dict(known.unions), dict(known.broadcasts))
             if kind == "broadcast":
                 changed.broadcasts[state] = dict(content)
             else:
                 lists = changed.lists if kind == "list" else changed.unions
                 lists[state] = list(content)[subtask :: found.info.parallelism]
-            found.subtasks[subtask] = OperatorState((), changed, former.own)
+            found.subtasks[subtask] = OperatorState((), StoredOperatorState.encode(changed, subtask), former.own)
 
     def write(self, directory: str | Path) -> str:
         """Write a savepoint below a directory and return its path."""

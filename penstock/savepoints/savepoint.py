@@ -157,11 +157,12 @@ class Savepoint:
 def operator_rows(operator: str, subtask: int, state: OperatorState) -> Iterator[StateRow]:
     """Return operator state of one subtask, and what the operator keeps for itself."""
     if state.operator is not None:
-        for kind, lists in ((OPERATOR_LIST, state.operator.lists), (UNION_LIST, state.operator.unions)):
+        content = state.operator.decode(operator)
+        for kind, lists in ((OPERATOR_LIST, content.lists), (UNION_LIST, content.unions)):
             for name, elements in lists.items():
                 for element in elements:
                     yield StateRow(operator, name, kind, None, None, element, subtask)
-        for name, entries in state.operator.broadcasts.items():
+        for name, entries in content.broadcasts.items():
             for key, value in entries.items():
                 yield StateRow(operator, name, BROADCAST, key, None, value, subtask)
     for own in state.own:

@@ -24,6 +24,8 @@ from penstock.errors import JobCancelledError, JobFailedError
 from tests.spark.checkpoint_bench import SUMS, CheckpointBench, checkpoint_ids, result
 from tests.spark.checkpoint_jobs import Fuse, Sum, Tap, Tapped, WaitFor, numbers
 from tests.spark.jobs import wait_until
+from tests.spark.processes import program
+from tests.spark.test_programs import PROGRAMS
 
 RETAIN = ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
 DELETE = ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION
@@ -274,3 +276,9 @@ def test_a_path_without_a_checkpoint_is_refused_before_anything_starts(bench: Ch
     bench.sums(env)
     with pytest.raises(CheckpointError, match="There is no checkpoint or savepoint at"):
         env.execute()
+
+
+@pytest.mark.timeout(200)
+def test_state_may_hold_objects_of_the_programs_own_script(tmp_path: Path) -> None:
+    with program(tmp_path, PROGRAMS / "own_state_classes.py", str(tmp_path)) as started:
+        assert started.run(150).splitlines() == ["Number(value=125250)", "restored"]

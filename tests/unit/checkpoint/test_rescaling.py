@@ -12,6 +12,7 @@ from penstock.errors import StateRestoreError
 from penstock.runtime.key_groups import key_group_range
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes
 from penstock.statestore.operator_state import OperatorStateSnapshot
+from penstock.statestore.stored_operator_state import StoredOperatorState
 
 
 def handle(subtask, parallelism):
@@ -24,7 +25,10 @@ def operator(parallelism, name="Count", max_parallelism=128):
     subtasks = {
         subtask: OperatorState(
             (handle(subtask, parallelism),),
-            OperatorStateSnapshot({"l": [subtask * 10, subtask * 10 + 1]}, {"u": [subtask]}, {"b": {"rule": 1}}),
+            StoredOperatorState.encode(
+                OperatorStateSnapshot({"l": [subtask * 10, subtask * 10 + 1]}, {"u": [subtask]}, {"b": {"rule": 1}}),
+                subtask,
+            ),
             (f"own-{subtask}".encode(),),
         )
         for subtask in range(parallelism)
@@ -44,8 +48,8 @@ def test_the_same_parallelism_gives_everybody_its_own():
     former = operator(2)
     states = redistribute_operator("c", former, former.info)
     assert [names(state) for state in states] == [["s0"], ["s1"]]
-    assert [state.operator.lists for state in states] == [{"l": [0, 1]}, {"l": [10, 11]}]
-    assert [state.operator.unions for state in states] == [{"u": [0, 1]}] * 2, (
+    assert [state.operator.decode("c").lists for state in states] == [{"l": [0, 1]}, {"l": [10, 11]}]
+    assert [state.operator.decode("c").unions for state in states] == [{"u": [0, 1]}] * 2, (
         "except union lists, which all get in full"
     )
     assert [state.own for state in states] == [(b"own-0",), (b"own-1",)]
@@ -75,10 +79,10 @@ def test_every_key_group_is_covered_once_per_former_subtask(former, parallelism)
 
 def test_lists_are_spread_unions_and_broadcasts_go_to_everybody():
     first, second, third = redistribute_operator("c", operator(2), OperatorInfo("Count", 3, 128))
-    assert [state.operator.lists["l"] for state in (first, second, third)] == [[0, 1], [10], [11]]
+    assert [state.operator.decode("c").lists["l"] for state in (first, second, third)] == [[0, 1], [10], [11]]
     for state in (first, second, third):
-        assert state.operator.unions["u"] == [0, 1]
-        assert state.operator.broadcasts["b"] == {"rule": 1}
+        assert state.operator.decode("c").unions["u"] == [0, 1]
+        assert state.operator.decode("c").broadcasts["b"] == {"rule": 1}
         assert state.own == (b"own-0", b"own-1")
 
 

@@ -19,6 +19,7 @@ from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.errors import CheckpointError, CorruptCheckpointError, StateRestoreError
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes
 from penstock.statestore.operator_state import OperatorStateSnapshot
+from penstock.statestore.stored_operator_state import StoredOperatorState
 from penstock.vocabulary.checkpoint_storage import (
     CustomCheckpointStorage,
     FileSystemCheckpointStorage,
@@ -56,7 +57,7 @@ def subtask_state(target, data, *, shared=(), local=None):
         path.write_bytes(content)
         files.append((path.name, target.store_file(path.name, path, is_shared=True)))
     keyed = KeyedStateHandle(0, 64, ENTRIES, tuple(files))
-    lists = OperatorStateSnapshot(lists={"buffer": [1, Rule("a")]})
+    lists = StoredOperatorState.encode(OperatorStateSnapshot(lists={"buffer": [1, Rule("a")]}), 0)
     return SubtaskState({"counter": OperatorState((keyed,), lists, (b"own",))})
 
 
@@ -85,7 +86,7 @@ def test_w_89_a_checkpoint_is_loaded_by_its_directory_or_its_metadata(store, acc
     assert operator.info == OperatorInfo("Count", 2, 128)
     state = operator.subtasks[0]
     assert state.own == (b"own",)
-    assert state.operator == OperatorStateSnapshot(lists={"buffer": [1, Rule("a")]})
+    assert state.operator.decode("counter") == OperatorStateSnapshot(lists={"buffer": [1, Rule("a")]})
     ((_, stored),) = state.keyed[0].files
     assert files.read(stored) == b"abc" * 100
     assert files.open(stored).read_at(3, 4) == b"abca"
@@ -299,12 +300,13 @@ def test_unreadable_operator_state_names_the_operator(monkeypatch):
 
     Gone.__qualname__ = "Gone"
     monkeypatch.setitem(globals(), "Gone", Gone)
-    state = SubtaskState({"counter": OperatorState((), OperatorStateSnapshot(lists={"a": [Gone()]}))})
-    action = StoreMetadata(1, PERIODIC, {(0, 0): state}, frozenset())
+    stored = StoredOperatorState.encode(OperatorStateSnapshot(lists={"a": [Gone()]}), 0)
+    action = StoreMetadata(1, PERIODIC, {(0, 0): SubtaskState({"counter": OperatorState((), stored)})}, frozenset())
     data = CheckpointMetadata.of(JOB, action, INFOS).encode()
     monkeypatch.delitem(globals(), "Gone")
+    read = CheckpointMetadata.decode(data, "x").operators["counter"].subtasks[0].operator
     with pytest.raises(StateRestoreError, match="Gone") as caught:
-        CheckpointMetadata.decode(data, "x")
+        read.decode("Count (counter)")
     assert caught.value.operator == "Count (counter)"
 
 
