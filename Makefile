@@ -29,7 +29,7 @@ test-unit: setup ## the tests that need no Spark
 test-spark: setup ## the tests on a real Spark
 	$(PYTEST) -q tests/spark
 
-chaos: setup ## the tests that kill workers, executors and drivers
+chaos: setup ## the tests that kill workers, executors and drivers; longer: PENSTOCK_CHAOS_SECONDS=600 make chaos
 	$(PYTEST) -q tests/chaos
 
 bench: setup ## the benchmarks: a table on the screen and a JSON file

@@ -163,7 +163,8 @@ def check_every_crash(
     wanted = in_order(expected)
     undisturbed = in_order(outcome(LocalRun(job_of(build, parallelism, backend)), actions))
     assert undisturbed == wanted, f"without a crash: {undisturbed} instead of {wanted}"
-    for number in range(len(actions) + 1):
+    # Opening a RocksDB takes longer than anything else here: with it, every fourth moment will do.
+    for number in range(0, len(actions) + 1, 1 if backend == "heap" else 4):
         first = LocalRun(job_of(build, parallelism, backend))
         drive(first, actions[:number])
         before, checkpoint = cut(first, actions[number : number + 2])
