@@ -68,7 +68,7 @@ class Lives:
             assert process.stdout is not None
             process.stdout.close()
 
-    def wait_for_new_checkpoint(self, program: Program, seconds: float = 90) -> bool:
+    def wait_for_new_checkpoint(self, program: Program, seconds: float = 240) -> bool:
         """Waits until this life has completed a checkpoint; tells whether it did before it ended."""
         before = self.newest()[:1]
         deadline = time.monotonic() + seconds

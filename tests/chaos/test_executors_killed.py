@@ -39,7 +39,7 @@ def full_command(process: int, command: str) -> str:
         return command
 
 
-@pytest.mark.timeout(int(SECONDS * 3) + 300)
+@pytest.mark.timeout(int(SECONDS * 3) + 900)
 def test_the_final_state_is_that_of_an_undisturbed_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seed = int(os.environ.get("PENSTOCK_CHAOS_SEED", random.SystemRandom().randrange(1 << 32)))
     choices = random.Random(seed)
