@@ -155,8 +155,6 @@ class StreamExecutionEnvironment(EnvironmentSettings):
             max_parallelism=max_parallelism if max_parallelism > 0 else None,
             is_chaining_enabled=self._is_chaining_enabled,
             buffer_timeout=self._buffer_timeout,
-            auto_watermark_interval=self._config.get_auto_watermark_interval(),
-            job_parameters=dict(self._config.get_global_job_parameters()),
             options=self._configuration.to_dict(),
         )
 

@@ -25,8 +25,6 @@ class JobSettings:
     max_parallelism: int | None = None
     is_chaining_enabled: bool = True
     buffer_timeout: int = DEFAULT_BUFFER_TIMEOUT
-    auto_watermark_interval: int = 200
-    job_parameters: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
     def parallelism_of(self, node: Node) -> int:

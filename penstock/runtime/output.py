@@ -6,7 +6,7 @@ Everything is resolved when the chain is wired. An operator with one successor c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from penstock.runtime.elements import Timestamps, Values
 
@@ -51,26 +51,17 @@ def _fan_out(receivers: Sequence[Receiver]) -> Emit:
 class Output:
     """The outputs of one operator, main and side."""
 
-    __slots__ = ("_all", "_sides", "emit", "has_consumers")
+    __slots__ = ("_all", "_sides", "emit")
 
     def __init__(self, main: Sequence[Receiver], sides: Mapping[str, Sequence[Receiver]] | None = None) -> None:
         sides = sides or {}
         self.emit: Emit = _fan_out(main)
         self._sides = {tag: _fan_out(receivers) for tag, receivers in sides.items()}
         self._all = [*main, *(receiver for receivers in sides.values() for receiver in receivers)]
-        self.has_consumers = bool(main)
 
     def side(self, tag_id: str) -> Emit:
         """Return where records of a side output go; nowhere if the program does not read it."""
         return self._sides.get(tag_id, _nowhere)
-
-    def reads_side(self, tag_id: str) -> bool:
-        """Tell whether the program reads a side output."""
-        return tag_id in self._sides
-
-    def emit_one(self, value: Any, timestamp: int | None) -> None:
-        """Emit a single record."""
-        self.emit([value], None if timestamp is None else [timestamp])
 
     def emit_watermark(self, timestamp: int) -> None:
         """Send a watermark to every successor, of side outputs too."""

@@ -290,10 +290,6 @@ class _HarnessOutput(Output):
         """Return where records of a side output are noted."""
         return lambda values, timestamps: self._harness.emitted(values, timestamps, tag_id)
 
-    def reads_side(self, tag_id: str) -> bool:
-        """Say yes."""
-        return True
-
 
 class _HarnessReceiver:
     def __init__(self, harness: OperatorHarness) -> None:
