@@ -8,6 +8,7 @@
     │   └── StateAccessError        keyed state or a timer is used where there is no key
     ├── UserFunctionError           a function of the program raised; its own exception is the cause
     ├── SerializationError          a value or a function cannot be pickled
+    ├── MalformedRecordError        a source found a record it cannot read; names the file or topic and the place
     ├── CheckpointError             a checkpoint or savepoint cannot be taken, stored, found or used
     │   ├── CorruptCheckpointError  a file of it is missing, truncated or damaged; names the file
     │   └── StateRestoreError       state cannot be read back; names the operator, the state and the key group
@@ -28,6 +29,7 @@ __all__ = [
     "CorruptCheckpointError",
     "JobCancelledError",
     "JobFailedError",
+    "MalformedRecordError",
     "MissingTimestampError",
     "NotEnoughSlotsError",
     "PenstockError",
@@ -67,6 +69,31 @@ class StateAccessError(ProgramError):
 
 class SerializationError(PenstockError):
     """A value or function could not be turned into bytes."""
+
+
+class MalformedRecordError(PenstockError):
+    """A record of a source cannot be read.
+
+    Args:
+        origin: The file, or the topic and partition.
+        position: Where the record is there.
+        content: The record as it was found.
+        problem: Why it cannot be read.
+    """
+
+    def __init__(self, origin: str, position: object, content: bytes | str, problem: str) -> None:
+        super().__init__(
+            f"A record cannot be read: {problem}\n"
+            f"  source     {origin}\n  position   {position}\n  record     {content!r:.500}\n"
+            "  Correct the input, or let the source send such records to a side output."
+        )
+        self.origin = origin
+        self.position = position
+        self.content = content
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MalformedRecordError, (self.origin, self.position, self.content, self.problem)
 
 
 class CheckpointError(PenstockError):

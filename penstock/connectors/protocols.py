@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Boundedness", "ReaderContext", "Source", "SourceSplit", "SplitReader"]
 
@@ -38,10 +38,21 @@ class ReaderContext:
 
     subtask: int
     parallelism: int
+    now: Callable[[], int] = lambda: 0
+    """The clock, in milliseconds."""
+    wake_up: Callable[[], None] = lambda: None
+    """Says, from any thread, that there is something to read now: an idle subtask asks again at once."""
+    side_output: Callable[[str, list[Any]], None] = lambda tag, records: None
+    """Emits records into the side output with this id; to be called from ``read`` only."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """Where the readers of one subtask keep what they share (one connection for all splits)."""
 
 
 class SplitReader(ABC, Generic[T]):
     """Reads one split."""
+
+    wait_millis: int = 1000
+    """How long the subtask may wait, after ``read`` had nothing, before it asks again without being woken up."""
 
     @abstractmethod
     def read(self, limit: int) -> tuple[list[T], list[int] | None] | None:
@@ -54,31 +65,38 @@ class SplitReader(ABC, Generic[T]):
     def position(self) -> Any:
         """Return, picklable, where to go on reading: everything returned by ``read`` so far lies before it."""
 
+    def committed(self, position: Any) -> None:
+        """Take note that a checkpoint with this position is complete: nothing before it will be read again."""
+
     def close(self) -> None:
         """Release what the reader holds."""
 
 
 class Source(ABC, Generic[T]):
-    """A kind of input. The object is written in the program, pickled, and never runs itself."""
+    """A kind of input. The object is written in the program, pickled, and never runs itself.
+
+    ``create_splits`` and ``discover_splits`` run on the driver, in one place, so that all subtasks see one division;
+    the driver hands the splits to the subtasks. Everything else runs in the subtasks.
+    """
 
     boundedness: Boundedness = Boundedness.BOUNDED
     is_parallel: bool = True
     """``False``: the source runs with parallelism 1, which keeps the order of its records."""
+    is_replayable: bool = True
+    """Whether records can be read again from a position. If not, a failure loses what was read and not yet kept."""
+    discovery_interval: int | None = None
+    """Every how many milliseconds the driver looks for new splits; ``None``: the splits at the start are all."""
 
     @abstractmethod
     def create_splits(self, parallelism: int) -> Sequence[SourceSplit]:
-        """Return all splits; split i is read by subtask ``i % parallelism``."""
+        """Return all splits there are now; split i is read by subtask ``i % parallelism``."""
 
-    def restore_splits(self, parallelism: int, known: Sequence[SourceSplit]) -> Sequence[SourceSplit]:
-        """Return all splits of a job that starts from a checkpoint with the given ones.
+    def discover_splits(self, known: Sequence[SourceSplit]) -> Sequence[SourceSplit]:
+        """Return the splits that have come since, beside the known ones; they take the next numbers.
 
-        A bounded source goes on with what it was divided into, whatever the parallelism is now; one without an end
-        also takes what is new.
+        Called every ``discovery_interval``, and also right after a restart from a checkpoint.
         """
-        if self.boundedness is Boundedness.BOUNDED:
-            return known
-        ids = {split.id for split in known}
-        return [*known, *(split for split in self.create_splits(parallelism) if split.id not in ids)]
+        return ()
 
     @abstractmethod
     def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[T]:

@@ -108,7 +108,7 @@ class SplitSourceOperator(SourceOperator):
             splits = self._source.create_splits(parallelism)
         else:
             known = [split for _, split in sorted(self._restored.items())]
-            splits = self._source.restore_splits(parallelism, known)
+            splits = [*known, *self._source.discover_splits(known)]
         return {number: split for number, split in enumerate(splits) if number % parallelism == index}
 
     def _align(self, *, is_leaving: bool = False) -> None:

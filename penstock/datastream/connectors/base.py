@@ -1,5 +1,22 @@
-"""What a source is made of, at the place PyFlink gives it."""
+"""What sources and sinks are made of, at the place PyFlink gives it."""
 
 from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.connectors.sink_protocol import Committer, Delivery, GlobalCommitter, Sink, SinkWriter, WriterContext
+from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.malformed_record import MalformedRecord
 
-__all__ = ["Boundedness", "ReaderContext", "Source", "SourceSplit", "SplitReader"]
+__all__ = [
+    "Boundedness",
+    "Committer",
+    "Delivery",
+    "DeliveryGuarantee",
+    "GlobalCommitter",
+    "MalformedRecord",
+    "ReaderContext",
+    "Sink",
+    "SinkWriter",
+    "Source",
+    "SourceSplit",
+    "SplitReader",
+    "WriterContext",
+]
