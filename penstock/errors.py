@@ -156,10 +156,12 @@ class UserFunctionError(PenstockError):
     """A function of the program raised.
 
     The message carries the step, the function with its file and line, and the record; the user's traceback comes first.
+    It is empty where a built-in function such as ``int`` failed on the record.
     """
 
     def __init__(self, *, step: str, function: str, error: str, user_traceback: str, record: str | None = None) -> None:
-        lines = [user_traceback.rstrip(), "", f"{error}", f"  in step    {step!r}", f"  function   {function}"]
+        lines = [user_traceback.rstrip(), ""] if user_traceback else []
+        lines += [error, f"  in step    {step!r}", f"  function   {function}"]
         if record is not None:
             lines.append(f"  record     {record}")
         super().__init__("\n".join(lines))

@@ -150,22 +150,20 @@ class AlignedWindowOperator(WindowOperator):
         return pane
 
     def _open_window(self, start: int) -> _Entries:
-        entries = self._open.get(start)
-        if entries is None:
-            entries = self._open[start] = self._entries(start)
-            heapq.heappush(self._open_starts, start)
-        return entries
+        return self._entries(start, self._open, self._open_starts)
 
     def _fired_window(self, start: int) -> _Entries:
-        entries = self._fired.get(start)
-        if entries is None:
-            entries = self._fired[start] = self._entries(start)
-            heapq.heappush(self._fired_starts, start)
-        return entries
+        return self._entries(start, self._fired, self._fired_starts)
 
-    def _entries(self, start: int) -> _Entries:
-        assert self._heap_state is not None
-        return self._heap_state.entries(self._descriptor, TimeWindow(start, start + self._size))
+    def _entries(self, start: int, known: dict[int, _Entries], starts: list[int]) -> _Entries:
+        """Return what a window holds, by key; a new one is put to the others of its kind."""
+        entries = known.get(start)
+        if entries is None:
+            assert self._heap_state is not None
+            window = TimeWindow(start, start + self._size)
+            entries = known[start] = self._heap_state.entries(self._descriptor, window)
+            heapq.heappush(starts, start)
+        return entries
 
     def _add_singly(self, key: Any, value: Any, timestamp: int) -> None:
         """Add a record some of whose windows have fired or are gone, or which has none."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import PenstockError, ProgramError, SerializationError, UserFunctionError
 from penstock.runtime.functions import describe_function
 from penstock.runtime.operator import Operator
+from penstock.runtime.writer import ExchangeWriter
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
@@ -34,6 +35,8 @@ class _Place:
     record: Any = None
     has_record: bool = False
     user_frames: TracebackType | None = None
+    choice: Any = None
+    """What decides where the records of a step go, if that was asked."""
 
 
 def explain_failure(error: BaseException, task: Task | None = None) -> PenstockError:
@@ -50,13 +53,11 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
     if place.operator is None:
         shown = "".join(traceback.format_exception(error))
         return UserFunctionError(step="?", function="?", error=_line(error), user_traceback=shown)
-    frames = place.user_frames or error.__traceback__
-    shown = "".join(traceback.format_exception(type(error), error, frames))
     return UserFunctionError(
         step=place.operator.context.info.label,
-        function=_function(place.operator),
+        function=_function(place),
         error=_line(error),
-        user_traceback=shown,
+        user_traceback=_user_traceback(error, place),
         record=_shorten(place.record) if place.has_record else None,
     )
 
@@ -65,19 +66,28 @@ def _in_step(error: ProgramError, place: _Place) -> ProgramError:
     """Add to an explanation of Penstock's own where it happened; there is no traceback of the user's to show."""
     if place.operator is not None and len(error.args) == 1:
         lines = [str(error), f"  in step    {place.operator.context.info.label!r}"]
-        lines.append(f"  function   {_function(place.operator)}")
+        lines.append(f"  function   {_function(place)}")
         if place.has_record:
             lines.append(f"  record     {_shorten(place.record)}")
         error.args = ("\n".join(lines),)
     return error
 
 
+def _user_traceback(error: BaseException, place: _Place) -> str:
+    """Return the frames of the program; built-in functions, which fail on a record, have none."""
+    if place.user_frames is None and place.has_record:
+        return ""
+    frames = place.user_frames or error.__traceback__
+    return "".join(traceback.format_exception(type(error), error, frames))
+
+
 def _line(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(error)).strip()
 
 
-def _function(operator: Operator) -> str:
-    function = getattr(operator, "function", None) or getattr(operator, "_source", None)
+def _function(place: _Place) -> str:
+    operator = place.operator
+    function = place.choice or getattr(operator, "function", None) or getattr(operator, "_source", None)
     return type(operator).__name__ if function is None else describe_function(function)
 
 
@@ -97,6 +107,8 @@ def _find(error: BaseException) -> _Place:
         owner = frame.f_locals.get("self") if _is_own(frame) else None
         if isinstance(owner, Operator):
             place = _Place(operator=owner)
+        elif isinstance(owner, ExchangeWriter):
+            place.choice = owner.choice
         if not _is_own(frame):
             place.user_frames = place.user_frames or current
         elif place.user_frames is None and "value" in frame.f_locals:

@@ -69,7 +69,7 @@ class _ByKey(ExchangeWriter):
 
     def __init__(self, channels: Sequence[ChannelWriter], key: Callable[[Any], Any], max_parallelism: int) -> None:
         super().__init__(channels)
-        self._key = key
+        self._key = self.choice = key
         self._target = target_cache(len(channels), max_parallelism)
 
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
@@ -113,7 +113,9 @@ def make_writer(
             pick, count = random.Random(subtask).randrange, len(channels)
             return _Choosing(channels, lambda _: pick(count))
         case ways.Custom():
-            return _Choosing(channels, _checked(way.partition, way.key, len(channels)))
+            writer = _Choosing(channels, _checked(way.partition, way.key, len(channels)))
+            writer.choice = way.partition
+            return writer
         case ways.KeyGroups():
             return _ByKey(channels, way.key, max_parallelism)
         case ways.Global():

@@ -7,6 +7,7 @@ when there is nothing else to do, after the buffer timeout otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from penstock.errors import SerializationError
 from penstock.runtime.codec import encode
@@ -118,6 +119,8 @@ class ExchangeWriter:
         self.records = 0
         self.step = "?"
         """The step whose results are sent, for messages."""
+        self.choice: Callable[..., Any] | None = None
+        """The function of the program that decides which record goes where, for messages."""
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Take a run of records."""

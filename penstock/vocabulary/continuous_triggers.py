@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.errors import ProgramError
@@ -44,7 +45,7 @@ class Min(ReduceFunction[int]):
 
 
 class _IntervalTrigger(Trigger[Any, Window]):
-    """Remembers, per key and window, the time of the next firing."""
+    """Remembers, per key and window, the time of the next firing; subclasses say by which clock."""
 
     def __init__(self, interval: TimeLength) -> None:
         self.interval = to_millis(interval)
@@ -53,9 +54,49 @@ class _IntervalTrigger(Trigger[Any, Window]):
             raise ProgramError(msg)
         self._fire_time = ReducingStateDescriptor("fire-time", Min(), Types.LONG())
 
+    @abstractmethod
+    def register_next_fire_timestamp(
+        self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
+    ) -> None:
+        """Sets the timer one interval after ``time``, or at the end of the window if that is earlier."""
+
+    @staticmethod
+    @abstractmethod
+    def _register_timer(time: int, ctx: Trigger.TriggerContext) -> None:
+        """Sets a timer of the trigger's clock."""
+
+    @staticmethod
+    @abstractmethod
+    def _delete_timer(time: int, ctx: Trigger.TriggerContext) -> None:
+        """Deletes a timer of the trigger's clock."""
+
     def can_merge(self) -> bool:
         """Says yes."""
         return True
+
+    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
+        """Takes over the earliest firing of the merged windows."""
+        ctx.merge_partitioned_state(self._fire_time)
+        next_fire_time = ctx.get_partitioned_state(self._fire_time).get()
+        if next_fire_time is not None:
+            self._register_timer(next_fire_time, ctx)
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        """Deletes the timer and forgets the next firing."""
+        fire_time = ctx.get_partitioned_state(self._fire_time)
+        next_fire_time = fire_time.get()
+        if next_fire_time is not None:
+            self._delete_timer(next_fire_time, ctx)
+            fire_time.clear()
+
+    def _on_interval(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Fires if this is the time that was set, and sets the next."""
+        fire_time = ctx.get_partitioned_state(self._fire_time)
+        if fire_time.get() != time:
+            return _CONTINUE
+        fire_time.clear()
+        self.register_next_fire_timestamp(time, window, ctx, fire_time)
+        return _FIRE
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.interval})"
@@ -92,31 +133,15 @@ class ContinuousEventTimeTrigger(_IntervalTrigger):
         """Fires at the time that was set and sets the next, or fires for the last time."""
         if time == window.max_timestamp():
             return _FIRE
-        fire_time = ctx.get_partitioned_state(self._fire_time)
-        if fire_time.get() != time:
-            return _CONTINUE
-        fire_time.clear()
-        self.register_next_fire_timestamp(time, window, ctx, fire_time)
-        return _FIRE
+        return self._on_interval(time, window, ctx)
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Does nothing."""
         return _CONTINUE
 
-    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Takes over the earliest firing of the merged windows."""
-        ctx.merge_partitioned_state(self._fire_time)
-        next_fire_time = ctx.get_partitioned_state(self._fire_time).get()
-        if next_fire_time is not None:
-            ctx.register_event_time_timer(next_fire_time)
-
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
         """Deletes the timers and forgets the next firing."""
-        fire_time = ctx.get_partitioned_state(self._fire_time)
-        next_fire_time = fire_time.get()
-        if next_fire_time is not None:
-            ctx.delete_event_time_timer(next_fire_time)
-            fire_time.clear()
+        super().clear(window, ctx)
         ctx.delete_event_time_timer(window.max_timestamp())
 
     def register_next_fire_timestamp(
@@ -125,7 +150,15 @@ class ContinuousEventTimeTrigger(_IntervalTrigger):
         """Sets the timer one interval after ``time``, or at the end of the window if that is earlier."""
         next_fire_time = min(time + self.interval, window.max_timestamp())
         fire_timestamp_state.add(next_fire_time)
-        ctx.register_event_time_timer(next_fire_time)
+        self._register_timer(next_fire_time, ctx)
+
+    @staticmethod
+    def _register_timer(time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_event_time_timer(time)
+
+    @staticmethod
+    def _delete_timer(time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(time)
 
 
 class ContinuousProcessingTimeTrigger(_IntervalTrigger):
@@ -155,27 +188,7 @@ class ContinuousProcessingTimeTrigger(_IntervalTrigger):
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Fires at the time that was set and sets the next."""
-        fire_time = ctx.get_partitioned_state(self._fire_time)
-        if fire_time.get() != time:
-            return _CONTINUE
-        fire_time.clear()
-        self.register_next_fire_timestamp(time, window, ctx, fire_time)
-        return _FIRE
-
-    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Takes over the earliest firing of the merged windows."""
-        ctx.merge_partitioned_state(self._fire_time)
-        next_fire_time = ctx.get_partitioned_state(self._fire_time).get()
-        if next_fire_time is not None:
-            ctx.register_processing_time_timer(next_fire_time)
-
-    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Deletes the timer and forgets the next firing."""
-        fire_time = ctx.get_partitioned_state(self._fire_time)
-        next_fire_time = fire_time.get()
-        if next_fire_time is not None:
-            ctx.delete_processing_time_timer(next_fire_time)
-            fire_time.clear()
+        return self._on_interval(time, window, ctx)
 
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
@@ -187,7 +200,15 @@ class ContinuousProcessingTimeTrigger(_IntervalTrigger):
         if time < window.max_timestamp() < next_fire_time:
             next_fire_time = window.max_timestamp()
         fire_timestamp_state.add(next_fire_time)
-        ctx.register_processing_time_timer(next_fire_time)
+        self._register_timer(next_fire_time, ctx)
+
+    @staticmethod
+    def _register_timer(time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_processing_time_timer(time)
+
+    @staticmethod
+    def _delete_timer(time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_processing_time_timer(time)
 
 
 class DeltaTrigger(Trigger[Any, Window]):

@@ -63,8 +63,32 @@ def test_a_function_object_is_named_by_its_class() -> None:
 
 def test_a_built_in_function_has_no_line() -> None:
     error = failure(environment().from_collection(["1", "x"]).map(int))
-    assert "int" in error.function
+    assert error.function == "builtins.int"
     assert error.record == "'x'"
+
+
+def test_a_built_in_function_has_no_frames_and_the_engines_are_left_out() -> None:
+    error = failure(environment().from_collection(["1", "x"]).map(int).name("reading"))
+    assert error.user_traceback == ""
+    assert str(error).splitlines() == [
+        "ValueError: invalid literal for int() with base 10: 'x'",
+        "  in step    'reading (1/1)'",
+        "  function   builtins.int",
+        "  record     'x'",
+    ]
+
+
+def broken_key(value: int) -> int:
+    return 1 // (value - 2)
+
+
+def test_a_key_selector_is_named_where_it_fails() -> None:
+    env = environment(2)
+    env.from_collection([1, 2, 3]).key_by(broken_key).map(str).print()
+    with pytest.raises(UserFunctionError) as caught:
+        run_locally(env)
+    assert caught.value.function.startswith("broken_key (")
+    assert caught.value.record == "2"
 
 
 def test_the_traceback_is_the_users_own() -> None:
