@@ -1,7 +1,8 @@
-"""File systems of the cluster for checkpoints and savepoints, by URI: everything that ``pyarrow.fs`` reaches.
+"""File systems of the cluster, by URI: everything that ``pyarrow.fs`` reaches.
 
-``files_of("s3://bucket/checkpoints")`` gives the file system and the path in it. A path without a scheme, or with
-``file:``, is local and needs no pyarrow.
+``files_of("s3://bucket/checkpoints")`` gives the file system for checkpoints and savepoints and the path in it. A path
+without a scheme, or with ``file:``, is local and needs no pyarrow. ``arrow_files_of`` gives pyarrow's own object, for
+those who read and write data.
 
 On HDFS and other file systems a file is published by writing beside it and renaming. Object stores have no rename,
 but an object appears whole when its upload ends, so it is written under its own name.
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.checkpoint.files import FileOutput, Files
     from penstock.statestore.snapshot import StateInput
 
-__all__ = ["ArrowFiles", "files_of"]
+__all__ = ["ArrowFiles", "arrow_files_of", "files_of"]
 
 _OBJECT_STORES = {"s3", "gcs", "abfs"}
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -32,19 +33,31 @@ def files_of(location: str) -> tuple[Files, str]:
     Raises:
         CheckpointError: There is no such file system.
     """
-    scheme, separator, rest = location.partition("://")
+    scheme, separator, _ = location.partition("://")
     if not separator or scheme == "file":
         return local_files_of(location)
     try:
-        from pyarrow import fs
-
-        file_system, path = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+        file_system, path = arrow_files_of(location)
     except (ImportError, ValueError, OSError) as error:
         message = f"The file system of {location} cannot be reached: {error}"
         raise CheckpointError(message) from error
-    if isinstance(file_system, fs.LocalFileSystem):
-        return LocalFiles(), path
-    return ArrowFiles(file_system), path.rstrip("/")
+    return (LocalFiles(), path) if file_system.type_name == "local" else (ArrowFiles(file_system), path)
+
+
+def arrow_files_of(location: str) -> tuple[Any, str]:
+    """Returns the ``pyarrow.fs.FileSystem`` of a location, and the path in it without a slash at the end.
+
+    Raises:
+        ValueError: There is no such file system.
+        OSError: It cannot be reached.
+    """
+    from pyarrow import fs
+
+    scheme, separator, rest = location.partition("://")
+    if not separator or scheme == "file":
+        return fs.LocalFileSystem(), local_files_of(location)[1]
+    file_system, path = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    return file_system, path.rstrip("/")
 
 
 class _ArrowOutput:
