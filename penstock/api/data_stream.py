@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from penstock.api.batched import Batched
 from penstock.api.combined import Combined
 from penstock.api.data_stream_sink import DataStreamSink
 from penstock.api.program import check_function, key_function, location, step_name
@@ -38,7 +39,7 @@ _KEYED_ONLY = frozenset(
 """What a program may expect here but finds on a keyed stream only."""
 
 
-class DataStream(Combined, StepSettings, Generic[T]):
+class DataStream(Batched, Combined, StepSettings, Generic[T]):
     """A stream of records."""
 
     def __init__(self, environment: StreamExecutionEnvironment, upstreams: tuple[Upstream, ...]) -> None:

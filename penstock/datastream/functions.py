@@ -8,6 +8,10 @@ from penstock.vocabulary.async_retry import (
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
+from penstock.vocabulary.batch_functions import (
+    FilterBatchesFunction,
+    MapBatchesFunction,
+)
 from penstock.vocabulary.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -109,6 +113,7 @@ __all__ = [
     "CoMapFunction",
     "CoProcessFunction",
     "Collector",
+    "FilterBatchesFunction",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",
@@ -122,6 +127,7 @@ __all__ = [
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
+    "MapBatchesFunction",
     "MapFunction",
     "NullByteKeySelector",
     "ParallelSourceFunction",

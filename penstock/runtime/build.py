@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.graph import steps
 from penstock.graph.async_step import AsyncWaitStep
+from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
 from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
 from penstock.runtime.async_wait import AsyncWaitOperator
+from penstock.runtime.batched import FilterBatchesOperator, MapBatchesOperator
 from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
@@ -54,6 +56,8 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.TimestampStep: lambda step: TimestampOperator(step.strategy),
     steps.WindowStep: _window,
     AsyncWaitStep: AsyncWaitOperator,
+    FilterBatchesStep: FilterBatchesOperator,
+    MapBatchesStep: MapBatchesOperator,
     **MULTI_INPUT_BUILDERS,
 }
 
