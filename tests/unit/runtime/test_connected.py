@@ -143,6 +143,39 @@ def test_a_timer_belongs_to_the_key_whichever_input_set_it() -> None:
     ]
 
 
+def test_an_input_without_key_sets_no_timers() -> None:
+    bench = harness(TimerOnBoth(), second=False)
+    bench.push(("a", 1))
+    with pytest.raises(StateAccessError, match="key"):
+        bench.push_second("anything")
+    bench.advance(50)
+    assert bench.values == [(50, "a", TimeDomain.PROCESSING_TIME)]
+
+
+class PlainTimer(CoProcessFunction[Any, Any, Any]):
+    """Is not a keyed function, but may be used on keyed streams, as in Flink."""
+
+    def process_element1(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_event_time_timer(value[1])
+
+    def process_element2(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().delete_event_time_timer(value[1])
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield timestamp
+
+
+def test_one_input_deletes_the_timers_of_the_other() -> None:
+    bench = harness(PlainTimer())
+    bench.push(("a", 10), 1)
+    bench.push(("b", 10), 1)
+    bench.push(("a", 20), 1)
+    bench.push_second(("a", 10), 2)
+    assert bench.event_timers() == [(10, "b", None), (20, "a", None)]
+    bench.push_watermark(20)
+    assert bench.outputs == [(10, 10), (20, 20)]
+
+
 class Collecting(KeyedCoProcessFunction[str, Any, Any, Any]):
     def open(self, runtime_context: Any) -> None:
         self._seen = runtime_context.get_list_state(ListStateDescriptor("seen"))
