@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.servers.kafka import kafka, kafka_server
 from tests.servers.mariadb import mariadb, mariadb_server
 from tests.servers.redis import redis_server, redis_store
 
-__all__ = ["mariadb", "mariadb_server", "redis_server", "redis_store"]
+__all__ = ["kafka", "kafka_server", "mariadb", "mariadb_server", "redis_server", "redis_store"]
 
 # How long an example takes depends on who else uses the machine, so time decides nothing.
 settings.register_profile("penstock", deadline=None, suppress_health_check=[HealthCheck.too_slow])

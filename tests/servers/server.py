@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-__all__ = ["Server"]
+__all__ = ["Server", "free_port"]
 
 SECONDS_TO_START = 60
 
@@ -23,7 +23,7 @@ class Server(ABC):
     name: str
 
     def __init__(self) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(prefix=f"penstock-{self.name}-"))
         self.log = self.directory / "log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -124,7 +124,8 @@ class Server(ABC):
             self._guard.stdin.flush()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
