@@ -23,8 +23,8 @@ class KeyContext:
     """Holds the key of the record being processed.
 
     Operators assign ``key`` before they call a function; state handles and timers read it. Before the first
-    assignment, and after ``forget``, reading it is an error with an explanation; that costs nothing on the way of a
-    record.
+    assignment, and after ``forget``, reading it is an error with an explanation. Being without a key, and having
+    listeners, are classes of their own: on the way of a record, ``key`` is a plain slot.
     """
 
     __slots__ = ("_on_key", "key")
@@ -32,30 +32,17 @@ class KeyContext:
     key: Any
     _on_key: list[Callable[[], None]]
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "key":
-            raise AttributeError(name)
-        message = (
-            "Keyed state or a timer was used where there is no current key (in open(), close() or on the broadcast"
-            " side). Use it in process_element(), on_timer() and the other methods that are called for a record of a"
-            " keyed stream."
-        )
-        raise StateAccessError(message)
+    def __init__(self) -> None:
+        self._on_key = []
+        self.__class__ = _NoKeyContext
 
     def forget(self) -> None:
         """Leave the context of the key."""
-        if hasattr(type(self), "key"):
-            try:
-                del self.key
-            except AttributeError:
-                return
+        self.__class__ = _NoKeyContext
 
     def current(self) -> tuple[Any, ...]:
         """Return the key in a tuple, an empty one if there is no current key."""
-        try:
-            return (self.key,)
-        except StateAccessError:
-            return ()
+        return () if isinstance(self, _NoKeyContext) else (self.key,)
 
     def restore(self, current: tuple[Any, ...]) -> None:
         """Go back to what ``current`` returned."""
@@ -66,10 +53,8 @@ class KeyContext:
 
     def listen(self, call: Callable[[], None]) -> None:
         """Have something done whenever a key becomes current; only then does assigning one cost more than that."""
-        if isinstance(self, _HeardKeyContext):
-            self._on_key.append(call)
-        else:
-            self._on_key = [call]
+        self._on_key.append(call)
+        if not isinstance(self, _NoKeyContext):
             self.__class__ = _HeardKeyContext
 
 
@@ -91,9 +76,25 @@ class _HeardKeyContext(KeyContext):
         for call in self._on_key:
             call()
 
-    @key.deleter
-    def key(self) -> None:
-        _plain_key.__delete__(self)
+
+class _NoKeyContext(KeyContext):
+    """A key context without a current key, until one is assigned."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Any:
+        message = (
+            "Keyed state or a timer was used where there is no current key (in open(), close() or on the broadcast"
+            " side). Use it in process_element(), on_timer() and the other methods that are called for a record of a"
+            " keyed stream."
+        )
+        raise StateAccessError(message)
+
+    @key.setter
+    def key(self, key: Any) -> None:
+        self.__class__ = _HeardKeyContext if self._on_key else KeyContext  # type: ignore[assignment]
+        self.key = key
 
 
 class NamespacedState(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateRestoreError
@@ -13,7 +14,7 @@ from penstock.statestore.snapshot import StateInfo
 from penstock.statestore.value_codec import ClassSchema, ClassTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["HEAD", "Layout", "place_of"]
 
@@ -24,7 +25,8 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 _WITH_CLASSES = b"\x01"
 """In front of a value that may hold objects of classes; a plain pickle begins with another byte."""
 _LENGTH = struct.Struct(">I")
-_CACHED_KEYS = 1 << 15
+_CACHED_KEYS = 1 << 16
+"""About 20 MB of keys: hashing and encoding a key takes as long as a look into RocksDB."""
 _CACHED_NAMESPACES = 1 << 10
 
 
@@ -41,8 +43,11 @@ class Layout:
         self.next_element: int = meta["next_element"]
         self._names = list(self.states)
         self._numbers = {name: number for number, name in enumerate(self._names)}
-        self._keys: dict[Any, tuple[bytes, bytes]] = {}
-        self._namespaces: dict[Any, bytes] = {}
+        self._group_bytes = [group.to_bytes(2, "big") for group in range(max_parallelism)]
+        self.key: Callable[[Any], tuple[bytes, bytes]] = lru_cache(_CACHED_KEYS)(self._key)
+        """Gives the bytes of a key's group and of the key."""
+        self.namespace: Callable[[Any], bytes] = lru_cache(_CACHED_NAMESPACES)(self._namespace)
+        """Gives the bytes of a namespace."""
 
     def meta(self) -> dict[str, Any]:
         """Returns plain data from which another layout of the same database can be made."""
@@ -64,25 +69,6 @@ class Layout:
     def info_at(self, state: bytes) -> StateInfo:
         """Returns the state that some bytes stand for."""
         return self.states[self._names[int.from_bytes(state, "big")]]
-
-    def key(self, key: Any) -> tuple[bytes, bytes]:
-        """Returns the bytes of a key's group and of the key."""
-        found = self._keys.get(key)
-        if found is None:
-            if len(self._keys) >= _CACHED_KEYS:
-                self._keys.clear()
-            group = key_group_of(key, self.max_parallelism).to_bytes(2, "big")
-            found = self._keys[key] = (group, with_length(encode_key(key, self.classes)))
-        return found
-
-    def namespace(self, namespace: Any) -> bytes:
-        """Returns the bytes of a namespace."""
-        found = self._namespaces.get(namespace)
-        if found is None:
-            if len(self._namespaces) >= _CACHED_NAMESPACES:
-                self._namespaces.clear()
-            found = self._namespaces[namespace] = with_length(encode_key(namespace, self.classes))
-        return found
 
     def element(self) -> bytes:
         """Returns the member of a new element of a list."""
@@ -124,6 +110,13 @@ class Layout:
         middle = HEAD + _LENGTH.size + _LENGTH.unpack_from(place, HEAD)[0]
         key = decode_key(place[HEAD + _LENGTH.size : middle], self.reader)
         return key, decode_key(place[middle + _LENGTH.size :], self.reader)
+
+    def _key(self, key: Any) -> tuple[bytes, bytes]:
+        group = self._group_bytes[key_group_of(key, self.max_parallelism)]
+        return group, with_length(encode_key(key, self.classes))
+
+    def _namespace(self, namespace: Any) -> bytes:
+        return with_length(encode_key(namespace, self.classes))
 
 
 def place_of(key: bytes) -> bytes:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ROCKSDB_HANDLES", "RocksState"]
 
+_NO_KEY = object()
+
 
 class RocksState(NamespacedState):
     """What all handles have: the current key, the database and the bytes that stand for the state and the namespace."""
@@ -31,14 +33,23 @@ class RocksState(NamespacedState):
         self._state = state
         self._descriptor = descriptor
         self._namespace = layout.namespace(namespace)
+        self._last_key: Any = _NO_KEY
+        self._last_place = b""
 
     def set_namespace(self, namespace: Any) -> None:
         """Look at another namespace from now on."""
         self._namespace = self._layout.namespace(namespace)
+        self._last_key = _NO_KEY
 
     def _place(self) -> bytes:
-        group, key = self._key_of(self._keys.key)
-        return group + self._state + key + self._namespace
+        # A function asks several times for the same key: a record's value is read, then written.
+        key = self._keys.key
+        if key is self._last_key:
+            return self._last_place
+        group, encoded = self._key_of(key)
+        self._last_key = key
+        place = self._last_place = group + self._state + encoded + self._namespace
+        return place
 
 
 class _RocksRawState(RocksState, ValueState[Any]):

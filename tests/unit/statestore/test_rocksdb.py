@@ -235,7 +235,7 @@ def test_equal_keys_find_the_same_state_whatever_objects_they_are_made_of(rocks)
     store = rocks.store()
     shared = "".join(["lo", "ng"])
     store.at(Key(shared, shared)).value.update(1)
-    store.backend._layout._keys.clear()
+    store.backend._layout.key.cache_clear()
     assert store.at(Key("".join(["lo", "ng"]), "".join(["long"]))).value.value() == 1
 
 
