@@ -9,6 +9,7 @@
     ├── UserFunctionError           a function of the program raised; its own exception is the cause
     ├── SerializationError          a value or a function cannot be pickled
     ├── MalformedRecordError        a source found a record it cannot read; names the file or topic and the place
+    ├── ExternalSystemError         a database, broker or the like cannot be reached, or refuses what it is asked for
     ├── CheckpointError             a checkpoint or savepoint cannot be taken, stored, found or used
     │   ├── CorruptCheckpointError  a file of it is missing, truncated or damaged; names the file
     │   └── StateRestoreError       state cannot be read back; names the operator, the state and the key group
@@ -27,6 +28,7 @@ __all__ = [
     "CheckpointError",
     "ClusterError",
     "CorruptCheckpointError",
+    "ExternalSystemError",
     "JobCancelledError",
     "JobFailedError",
     "MalformedRecordError",
@@ -94,6 +96,10 @@ class MalformedRecordError(PenstockError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MalformedRecordError, (self.origin, self.position, self.content, self.problem)
+
+
+class ExternalSystemError(PenstockError):
+    """A system that a job reads from or writes to cannot be reached, or refuses what it is asked for."""
 
 
 class CheckpointError(PenstockError):
