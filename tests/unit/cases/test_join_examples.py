@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -28,5 +29,6 @@ def test_the_example_prints_what_its_case_says(name: str, monkeypatch: pytest.Mo
         printed.extend(run_locally(env, job_name).printed)
 
     monkeypatch.setattr(StreamExecutionEnvironment, "execute", execute)
+    monkeypatch.setattr(sys, "argv", [name])
     EXAMPLES[name].main()
     assert sorted(line.partition("> ")[2] for line in printed) == sorted(EXPECTED[name])
