@@ -10,6 +10,8 @@ from penstock.vocabulary.argument_checks import require_instance
 from penstock.vocabulary.types import Types
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from penstock.vocabulary.composite_type_info import RowTypeInfo
     from penstock.vocabulary.rows import Row
     from penstock.vocabulary.type_info import TypeInformation
@@ -140,9 +142,18 @@ class Encoder(ABC, Generic[T]):
 class _SimpleStringEncoder(Encoder[Any]):
     def __init__(self, charset_name: str) -> None:
         self._charset = _known_charset(charset_name)
+        # Some character sets put a mark in front of every text, so texts cannot be joined first.
+        self._has_mark = "".encode(charset_name) != b""
 
     def encode(self, element: Any, stream: BinaryIO) -> None:
         stream.write(f"{element}\n".encode(self._charset))
+
+    def encode_run(self, elements: Sequence[Any]) -> bytes:
+        if self._has_mark:
+            return b"".join([f"{element}\n".encode(self._charset) for element in elements])
+        lines = [str(element) for element in elements]
+        lines.append("")
+        return "\n".join(lines).encode(self._charset)
 
 
 class BulkWriter(ABC, Generic[T]):

@@ -1,0 +1,101 @@
+"""The choices that all file sinks offer, and the checks that they fit together."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from penstock.connectors.files.bucket_assigner import BucketAssigner
+from penstock.connectors.files.compaction import ConcatFileCompactor, RecordWiseFileCompactor
+from penstock.connectors.files.encoder import as_encoder
+from penstock.connectors.files.part_file import BulkFormat, RowFormat
+from penstock.connectors.files.part_names import OutputFileConfig
+from penstock.connectors.files.rolling_policy import (
+    CheckpointRollingPolicy,
+    DefaultRollingPolicy,
+    OnCheckpointRollingPolicy,
+    RollingPolicy,
+)
+from penstock.connectors.files.sink_settings import SinkSettings
+from penstock.errors import ProgramError
+from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.durations import to_millis
+from penstock.vocabulary.serialization import BulkWriterFactory
+
+if TYPE_CHECKING:
+    from penstock.connectors.files.compaction import FileCompactor, FileCompactStrategy
+    from penstock.vocabulary.durations import TimeLength
+
+__all__ = ["SinkBuilder", "bulk_settings", "row_settings"]
+
+
+def row_settings(base_path: object, encoder: Any) -> SinkSettings:
+    """Return the settings of a sink that writes record by record."""
+    return SinkSettings(str(base_path), RowFormat(as_encoder(encoder)), DefaultRollingPolicy())
+
+
+def bulk_settings(base_path: object, writer_factory: BulkWriterFactory[Any]) -> SinkSettings:
+    """Return the settings of a sink that writes in bulk."""
+    require_instance(writer_factory, BulkWriterFactory, "A bulk format is written by a BulkWriterFactory.")
+    return SinkSettings(str(base_path), BulkFormat(writer_factory), OnCheckpointRollingPolicy())
+
+
+class SinkBuilder:
+    """Collects the settings of a file sink."""
+
+    def __init__(self, settings: SinkSettings) -> None:
+        """Begin with the settings that every sink of the format has."""
+        self._settings = settings
+
+    def with_bucket_assigner(self, bucket_assigner: BucketAssigner[Any]) -> Self:
+        """Choose the bucket of each record; one for each hour of processing time unless told otherwise."""
+        require_instance(bucket_assigner, BucketAssigner, "Buckets are chosen by a BucketAssigner.")
+        return self._with(bucket_assigner=bucket_assigner)
+
+    def with_bucket_check_interval(self, interval: TimeLength) -> Self:
+        """Say how often files are closed that are open or idle for too long; every minute unless told otherwise."""
+        millis = to_millis(interval)
+        if millis <= 0:
+            message = f"The bucket check interval is {millis} milliseconds; it must be more than 0."
+            raise ProgramError(message)
+        return self._with(bucket_check_interval=millis)
+
+    def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
+        """Choose the prefix and the suffix of the files' names."""
+        require_instance(output_file_config, OutputFileConfig, "Prefix and suffix are given by an OutputFileConfig.")
+        return self._with(output_file_config=output_file_config)
+
+    def _with_rolling_policy(self, policy: RollingPolicy[Any]) -> Self:
+        require_instance(policy, RollingPolicy, "When files are closed is said by a RollingPolicy.")
+        if isinstance(self._settings.part_format, BulkFormat) and not isinstance(policy, CheckpointRollingPolicy):
+            message = (
+                f"A bulk format cannot be written with {type(policy).__name__}: such a file cannot be continued after "
+                "a restart, so it must be closed at every checkpoint. Use RollingPolicy.on_checkpoint_rolling_policy() "
+                "or extend CheckpointRollingPolicy."
+            )
+            raise ProgramError(message)
+        return self._with(rolling_policy=policy)
+
+    def _with_compaction(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
+        factory = getattr(self._settings.part_format, "factory", None)
+        if isinstance(compactor, RecordWiseFileCompactor) and compactor.reader is None:
+            reader = getattr(factory, "read_records", None)
+            if reader is None:
+                message = "Say how the records are read back: FileCompactor.record_wise_file_compactor(reader)."
+                raise ProgramError(message)
+            compactor = RecordWiseFileCompactor(reader)
+        if isinstance(compactor, ConcatFileCompactor) and getattr(factory, "is_one_piece", False):
+            message = (
+                f"Files of {type(factory).__name__} cannot be put one behind the other; "
+                "use FileCompactor.record_wise_file_compactor()."
+            )
+            raise ProgramError(message)
+        return self._with(compaction=(strategy, compactor))
+
+    def _with(self, **changes: Any) -> Self:
+        self._settings = replace(self._settings, **changes)
+        return self
+
+    def _built(self) -> SinkSettings:
+        return replace(self._settings, lineage=uuid.uuid4().hex)

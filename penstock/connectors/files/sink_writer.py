@@ -1,0 +1,229 @@
+"""Writes the records of one subtask into part files, and hands closed ones over for their commit.
+
+Every file of a subtask has a larger number than all before it, and the next number is part of each checkpoint. So a
+restored writer can tell the unfinished files that no checkpoint knows, by their number, and removes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from penstock.connectors.files.bucket_assigner import BucketContext, buckets_by_time
+from penstock.connectors.files.compaction_queue import CompactionQueue
+from penstock.connectors.files.part_names import PartNames
+from penstock.connectors.files.rolling_policy import UNLIMITED, RollingPolicy, size_limit
+from penstock.connectors.files.sink_state import OpenPart, PendingPart, WriterState
+from penstock.connectors.sink_protocol import SinkWriter
+from penstock.errors import ProgramError, StateRestoreError
+
+if TYPE_CHECKING:
+    from penstock.connectors.files.part_file import Part
+    from penstock.connectors.files.part_storage import PartStorage
+    from penstock.connectors.files.sink_settings import SinkSettings
+    from penstock.connectors.sink_protocol import WriterContext
+
+__all__ = ["PartWriter"]
+
+
+class PartWriter(SinkWriter[Any]):
+    """The writer of a file sink.
+
+    Args:
+        settings: What the program asked for.
+        storage: The file system.
+        base_path: The base path in it.
+        context: The subtask.
+        states: The states of all subtasks if the job goes on from a checkpoint.
+    """
+
+    def __init__(
+        self,
+        settings: SinkSettings,
+        storage: PartStorage,
+        base_path: str,
+        context: WriterContext,
+        states: list[WriterState] | None = None,
+    ) -> None:
+        self._storage = storage
+        self._base_path = base_path
+        self._context = context
+        self._format = settings.part_format
+        self._policy = settings.rolling_policy
+        self._limit = size_limit(self._policy)
+        self._assigner = settings.bucket_assigner
+        self._bucket_at = buckets_by_time(self._assigner)
+        self._check_interval = settings.bucket_check_interval
+        self._rolls_always = not (storage.can_resume and self._format.can_resume)
+        self._parts: dict[str, Part] = {}
+        self._closed: list[PendingPart] = []
+        self._persisted: tuple[OpenPart, ...] = ()
+        self._ended = False
+        token = states[0].token if states else _token(settings.lineage, context.operator_id)
+        self._names = PartNames(settings.output_file_config, token)
+        # After a restart all subtasks go on behind the largest number of any of them.
+        self._next_number = max((state.next_number for state in states or ()), default=0)
+        self._compaction: CompactionQueue | None = None
+        if settings.compaction is not None:
+            self._compaction = CompactionQueue(*settings.compaction, storage, self._format, self._compacted_place)
+        if states or context.attempt > 0:
+            self._remove_unknown_files(states or [])
+        for state in states or ():
+            if state.subtask % context.parallelism == context.subtask:
+                self._take_over(state)
+        if type(self._policy).should_roll_on_processing_time is not RollingPolicy.should_roll_on_processing_time:
+            context.schedule(context.now() + self._check_interval, self._check_time)
+
+    def write(self, element: Any, timestamp: int | None) -> None:
+        """Write one record."""
+        self.write_run([element], None if timestamp is None else [timestamp])
+
+    def write_run(self, elements: list[Any], timestamps: list[int] | None) -> None:
+        """Write a run of records, all of a bucket at once."""
+        if not elements:
+            return
+        now = self._context.now()
+        if self._bucket_at is not None:
+            self._write_to(self._bucket_at(now), elements, now)
+            return
+        context = BucketContext(now, self._context.current_watermark)
+        get_bucket_id = self._assigner.get_bucket_id
+        by_bucket: dict[str, list[Any]] = {}
+        for number, element in enumerate(elements):
+            context.record_time = None if timestamps is None else timestamps[number]
+            by_bucket.setdefault(get_bucket_id(element, context), []).append(element)
+        for bucket, its_elements in by_bucket.items():
+            self._write_to(bucket, its_elements, now)
+
+    def flush(self, *, end_of_input: bool) -> None:
+        """Remember when no more records come: then all files are closed."""
+        self._ended = end_of_input
+
+    def prepare_commit(self) -> list[PendingPart]:
+        """Close the files that roll now, make the others durable, and hand over those that are closed."""
+        persisted = []
+        for part in list(self._parts.values()):
+            if self._ended or self._rolls_always or self._policy.should_roll_on_checkpoint(part):
+                self._roll(part)
+            else:
+                persisted.append(part.persist())
+        closed, self._closed = self._closed, []
+        if self._compaction is not None:
+            closed = self._compaction.exchange(closed, end_of_input=self._ended)
+        self._persisted = tuple(persisted)
+        hidden = [*(part.hidden for part in persisted), *(part.hidden for part in closed)]
+        self._storage.keep_names({path.rpartition("/")[0] for path in hidden})
+        return closed
+
+    def snapshot_state(self, checkpoint_id: int) -> list[WriterState]:
+        """Return where each open file ends, what waits for compaction, and the next number."""
+        waiting = () if self._compaction is None else self._compaction.state()
+        return [
+            WriterState(self._context.subtask, self._next_number, self._names.token, self._persisted, waiting),
+        ]
+
+    def close(self) -> None:
+        """Let go of the open files; they keep their hidden names."""
+        for part in self._parts.values():
+            part.abandon()
+        self._parts.clear()
+
+    def _write_to(self, bucket: str, elements: list[Any], now: int) -> None:
+        if self._limit is None:
+            for element in elements:
+                part = self._parts.get(bucket)
+                if part is not None and self._policy.should_roll_on_event(part, element):
+                    self._roll(part)
+                    part = None
+                part = part or self._begin(bucket, now)
+                part.write([element], UNLIMITED)
+                part.updated = now
+            return
+        while elements:
+            part = self._parts.get(bucket)
+            if part is not None and part.get_size() >= self._limit:
+                self._roll(part)
+                part = None
+            part = part or self._begin(bucket, now)
+            written = part.write(elements, self._limit)
+            part.updated = now
+            elements = elements[written:]
+
+    def _begin(self, bucket: str, now: int) -> Part:
+        place = self._place(bucket, now)
+        part = self._format.part(place, self._storage.begin(place.hidden))
+        self._parts[bucket] = part
+        return part
+
+    def _roll(self, part: Part) -> None:
+        self._closed.append(part.close())
+        del self._parts[part.get_bucket_id()]
+
+    def _check_time(self, now: int) -> None:
+        for part in list(self._parts.values()):
+            if self._policy.should_roll_on_processing_time(part, now):
+                self._roll(part)
+        if not self._ended:
+            self._context.schedule(now + self._check_interval, self._check_time)
+
+    def _place(self, bucket: str, now: int, *, compacted: bool = False) -> OpenPart:
+        """Return the place of a new file: one whose name no finished file has."""
+        directory = f"{self._base_path}/{_checked(bucket)}" if bucket else self._base_path
+        subtask = self._context.subtask
+        name = self._names.finished(subtask, self._next_number, compacted=compacted)
+        if self._storage.size_of(f"{directory}/{name}") is not None:
+            # Another run of the program has written here; its files are never replaced.
+            taken = [self._names.number_of_finished(each, subtask) for each in self._storage.names_in(directory)]
+            self._next_number = max(number for number in taken if number is not None) + 1
+            name = self._names.finished(subtask, self._next_number, compacted=compacted)
+        self._next_number += 1
+        hidden = f"{directory}/{self._names.unfinished(name)}"
+        return OpenPart(bucket, hidden, f"{directory}/{name}", 0, now, now)
+
+    def _compacted_place(self, bucket: str) -> OpenPart:
+        return self._place(bucket, self._context.now(), compacted=True)
+
+    def _remove_unknown_files(self, states: list[WriterState]) -> None:
+        """Remove the unfinished files that were begun after the checkpoint, by this subtask or one it stands for."""
+        parallelism, subtask = self._context.parallelism, self._context.subtask
+        # A subtask without a state is one of a run with more of them, which began behind the largest number.
+        known = {state.subtask: state.next_number for state in states}
+        for path in list(self._storage.files_below(self._base_path)):
+            place = self._names.place_of_unfinished(path.rpartition("/")[2])
+            if place is None or place[0] % parallelism != subtask:
+                continue
+            if place[1] >= known.get(place[0], self._next_number):
+                self._storage.delete(path)
+
+    def _take_over(self, state: WriterState) -> None:
+        """Go on with the open files of a former subtask."""
+        for place in state.open_parts:
+            length = self._storage.size_of(place.hidden)
+            if length is None or length < place.length:
+                found = "is not there" if length is None else f"has only {length} bytes"
+                problem = (
+                    f"The file {place.hidden} was being written when the checkpoint was taken and had {place.length} "
+                    f"bytes; now it {found}. If the job has finished it since as {place.target}, restore from a later "
+                    "checkpoint: finished files are never changed."
+                )
+                raise StateRestoreError(problem, self._context.operator_id)
+            part = self._format.part(place, self._storage.resume(place.hidden, place.length))
+            if self._rolls_always or state.subtask != self._context.subtask:
+                self._closed.append(part.close())
+            else:
+                self._parts[place.bucket] = part
+        if self._compaction is not None:
+            self._compaction.restore(state.waiting)
+        else:
+            self._closed.extend(part for _, parts in state.waiting for part in parts)
+
+
+def _token(lineage: str, operator_id: str) -> str:
+    return hashlib.sha256(f"{lineage}/{operator_id}".encode()).hexdigest()[:16]
+
+
+def _checked(bucket: str) -> str:
+    if bucket.startswith("/") or ".." in bucket.split("/"):
+        message = f"The bucket {bucket!r} is not below the base path; a bucket assigner returns a path such as a/b."
+        raise ProgramError(message)
+    return bucket
