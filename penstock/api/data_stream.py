@@ -17,7 +17,6 @@ from penstock.vocabulary.functions import FilterFunction, FlatMapFunction, MapFu
 from penstock.vocabulary.legacy_assigners import LegacyAssigner
 from penstock.vocabulary.output_tag import OutputTag
 from penstock.vocabulary.process_functions import KeyedProcessFunction, ProcessFunction
-from penstock.vocabulary.sink_functions import SinkFunction
 from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
 if TYPE_CHECKING:
@@ -148,9 +147,16 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
         return self._sink("Print to Std. Out", steps.PrintStep(identifier=sink_identifier or ""))
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
-        """Hand each record to a ``SinkFunction``."""
-        check_function(sink_func, SinkFunction, "add_sink", allow_callable=False)
-        return self._sink(step_name("Sink", sink_func), steps.SinkFunctionStep(function=sink_func, key=self._key()))
+        """Hand each record to a ``SinkFunction``, a ``TwoPhaseCommitSinkFunction`` or a write-ahead sink."""
+        from penstock.api.sinks import add_sink
+
+        return add_sink(self, sink_func)
+
+    def sink_to(self, sink: Any) -> DataStreamSink:
+        """Hand records to a ``Sink``: what it prepares is committed with the checkpoint it belongs to."""
+        from penstock.api.sinks import sink_to
+
+        return sink_to(self, sink)
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -227,8 +233,8 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
         )
         return DataStream(self._environment, (Upstream(node.id),))
 
-    def _sink(self, name: str, step: steps.Step) -> DataStreamSink:
-        node = self._environment.graph.add(name, step, self._upstreams, location=location(), is_sink=True)
+    def _sink(self, name: str, step: steps.Step, **settings: Any) -> DataStreamSink:
+        node = self._environment.graph.add(name, step, self._upstreams, location=location(), is_sink=True, **settings)
         return DataStreamSink(self._environment, node.id)
 
 

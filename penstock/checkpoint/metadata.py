@@ -7,7 +7,7 @@ little-endian::
 
 The body is a pickle of plain data only (dicts, lists, strings, numbers, bytes), so that it can be read without the
 program and by any later Penstock. Operator state, which holds values of the program, is in it as bytes that are read
-where they are needed. Keyed state is in files of its own unless it is small.
+where they are needed. Keyed state and what operators keep for themselves is in files of its own unless it is small.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckpointMetadata", "OperatorInfo", "OperatorMetadata"]
 
 _MAGIC = b"PENCHKPT"
-_VERSION = 1
+_VERSION = 2
 _HEAD = struct.Struct("<8sHQI")
 
 
@@ -89,6 +89,7 @@ class CheckpointMetadata:
         for operator in self.operators.values():
             yield from operator.in_flight.values()
             for state in operator.subtasks.values():
+                yield from state.own
                 for handle in state.keyed:
                     yield from (stored for _, stored in handle.files)
 
@@ -102,7 +103,7 @@ class CheckpointMetadata:
                     replace(handle, files=tuple((name, change(stored)) for name, stored in handle.files))
                     for handle in state.keyed
                 )
-                subtasks[subtask] = replace(state, keyed=keyed)
+                subtasks[subtask] = replace(state, keyed=keyed, own=tuple(map(change, state.own)))
             in_flight = {subtask: change(stored) for subtask, stored in operator.in_flight.items()}
             operators[operator_id] = OperatorMetadata(operator.info, subtasks, in_flight)
         return replace(self, operators=operators)
@@ -176,7 +177,7 @@ def _state_to_plain(state: OperatorState) -> dict[str, Any]:
         {**vars(handle), "files": [(name, vars(stored)) for name, stored in handle.files]} for handle in state.keyed
     ]
     operator = None if state.operator is None else state.operator.to_plain()
-    return {"keyed": keyed, "operator": operator, "own": list(state.own)}
+    return {"keyed": keyed, "operator": operator, "own": [vars(stored) for stored in state.own]}
 
 
 def _state_from_plain(plain: dict[str, Any]) -> OperatorState:
@@ -190,4 +191,9 @@ def _state_from_plain(plain: dict[str, Any]) -> OperatorState:
         for handle in plain["keyed"]
     )
     operator = None if plain["operator"] is None else StoredOperatorState.from_plain(plain["operator"])
-    return OperatorState(keyed, operator, tuple(plain["own"]))
+    return OperatorState(keyed, operator, tuple(_own_from_plain(own) for own in plain["own"]))
+
+
+def _own_from_plain(own: bytes | dict[str, Any]) -> StoredBytes:
+    """Read what an operator keeps for itself; in version 1 of the file its bytes were right there."""
+    return StoredBytes(None, len(own), zlib.crc32(own), own) if isinstance(own, bytes) else StoredBytes(**own)

@@ -22,7 +22,9 @@ def vertex_operators(plan: Plan) -> dict[int, list[str]]:
 def operator_infos(plan: Plan) -> dict[str, OperatorInfo]:
     """Return the operators of a plan by their ids."""
     return {
-        node.operator_id: OperatorInfo(node.name, vertex.parallelism, vertex.max_parallelism, node.is_source)
+        node.operator_id: OperatorInfo(
+            node.name, vertex.parallelism, vertex.max_parallelism, node.is_source or node.step.shares_own_state
+        )
         for vertex in plan.vertices.values()
         for node in vertex.nodes
     }

@@ -20,7 +20,7 @@ class OperatorState:
     """Where the keyed state is; several handles after a change of the parallelism."""
     operator: StoredOperatorState | None = None
     """Lists, union lists and broadcast maps."""
-    own: tuple[bytes, ...] = ()
+    own: tuple[StoredBytes, ...] = ()
     """Pickles of what ``Operator.snapshot`` returned: source positions, pending transactions. After a change of the
     parallelism an operator gets those of all former subtasks."""
 

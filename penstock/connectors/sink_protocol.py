@@ -9,34 +9,20 @@ remove when its writer is restored.
 
 from __future__ import annotations
 
-import enum
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from penstock.vocabulary.delivery import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.vocabulary.metrics import MetricGroup
 
-__all__ = ["Committer", "Delivery", "GlobalCommitter", "Sink", "SinkWriter", "WriterContext"]
+__all__ = ["Committer", "GlobalCommitter", "Sink", "SinkWriter", "WriterContext"]
 
 T = TypeVar("T")
-
-
-class Delivery(enum.Enum):
-    """What a sink does with records that are written again after a failure."""
-
-    AT_MOST_ONCE = "at most once"
-    """It may lose records that were not flushed when a checkpoint was taken."""
-    AT_LEAST_ONCE = "at least once"
-    """It has them twice."""
-    IDEMPOTENT = "idempotent"
-    """Writing a record again changes nothing."""
-    WRITE_AHEAD = "write-ahead log"
-    """It writes when a checkpoint is complete; a failure in the middle of that repeats a part."""
-    TRANSACTIONAL = "two-phase commit"
-    """It makes records visible together with the checkpoint, once."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +32,13 @@ class WriterContext:
     subtask: int
     parallelism: int
     attempt: int
-    """How many times the job was restarted before."""
-    job_id: str
+    """How many times this run of the job was restarted before."""
+    job_name: str
     operator_id: str
+    """The uid of the step, by which it is known from one run of the program to the next."""
     now: Callable[[], int]
     """The clock, in milliseconds."""
-    schedule: Callable[[int, Callable[[int], None]], None]
+    schedule: Callable[[int, Callable[[int], None]], object]
     """Has a function called, with the time, in the subtask's own thread when the clock reaches a time."""
     metrics: MetricGroup
     restored_checkpoint: int | None = None
@@ -135,15 +122,17 @@ class Sink(ABC, Generic[T]):
     """A kind of output. The object is written in the program, pickled, and never runs itself."""
 
     delivery: Delivery = Delivery.AT_LEAST_ONCE
+    shares_writer_state: bool = False
+    """Whether each writer is restored with the states of all subtasks instead of those it takes over."""
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter[T]:
         """Start writing from nothing."""
 
     def restore_writer(self, context: WriterContext, states: list[Any]) -> SinkWriter[T]:
-        """Go on from the states of a checkpoint: its own with the same parallelism, else those of all subtasks.
+        """Go on from the states of a checkpoint: those that this subtask had, or takes over from others that are gone.
 
-        Called after what the checkpoint holds was committed.
+        Called after what the checkpoint holds for this subtask was committed.
         """
         return self.create_writer(context)
 

@@ -84,6 +84,9 @@ from penstock.vocabulary.source_functions import (
     SourceContext,
     SourceFunction,
 )
+from penstock.vocabulary.two_phase_commit import (
+    TwoPhaseCommitSinkFunction,
+)
 from penstock.vocabulary.window_functions import (
     AllWindowFunction,
     PassThroughAllWindowFunction,
@@ -91,6 +94,10 @@ from penstock.vocabulary.window_functions import (
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     WindowFunction,
+)
+from penstock.vocabulary.write_ahead_sink import (
+    CheckpointCommitter,
+    GenericWriteAheadSink,
 )
 
 __all__ = [
@@ -106,6 +113,7 @@ __all__ = [
     "BaseBroadcastProcessFunction",
     "BoundedOutOfOrdernessTimestampExtractor",
     "BroadcastProcessFunction",
+    "CheckpointCommitter",
     "CheckpointListener",
     "CheckpointedFunction",
     "CoFlatMapFunction",
@@ -121,6 +129,7 @@ __all__ = [
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
     "FunctionWrapper",
+    "GenericWriteAheadSink",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
@@ -159,5 +168,6 @@ __all__ = [
     "SinkFunction",
     "SourceContext",
     "SourceFunction",
+    "TwoPhaseCommitSinkFunction",
     "WindowFunction",
 ]

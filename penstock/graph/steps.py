@@ -17,6 +17,7 @@ __all__ = [
     "CollectStep",
     "FilterStep",
     "FlatMapStep",
+    "GlobalCommitStep",
     "KeySelectorFunction",
     "MapStep",
     "PrintStep",
@@ -24,6 +25,7 @@ __all__ = [
     "ReduceStep",
     "RollingStep",
     "SinkFunctionStep",
+    "SinkStep",
     "SourceFunctionStep",
     "SourceStep",
     "StatefulStep",
@@ -46,6 +48,11 @@ class Step:
     def has_keyed_state(self) -> bool:
         """Tell whether there is a key that state can belong to."""
         return self.key is not None
+
+    @property
+    def shares_own_state(self) -> bool:
+        """Tell whether a restored operator gets what all its subtasks kept for themselves."""
+        return False
 
     @property
     def functions(self) -> tuple[Any, ...]:
@@ -155,6 +162,33 @@ class SinkFunctionStep(Step):
     """Hands records to a ``SinkFunction``."""
 
     function: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkStep(Step):
+    """Hands records to the writers of a ``Sink`` and commits what they prepare."""
+
+    sink: Any
+    emits_committables: bool = False
+    """Whether what the writers prepare goes on to a step that commits it for all of them."""
+
+    @property
+    def shares_own_state(self) -> bool:
+        """Tell whether the sink wants the states of all its writers."""
+        return bool(self.sink.shares_writer_state)
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return the program's function, where the sink is made of one."""
+        function = getattr(self.sink, "function", None)
+        return () if function is None else (function,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlobalCommitStep(Step):
+    """Commits, in one place, what all writers of a sink have prepared."""
+
+    sink: Any
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
 from penstock.runtime.session_operator import SessionOperator, has_plain_sessions
 from penstock.runtime.sink import CollectOperator, PrintOperator, SinkFunctionOperator
+from penstock.runtime.sink_writing import GlobalCommitOperator, SinkOperator
 from penstock.runtime.source import SplitSourceOperator
 from penstock.runtime.source_function import SourceFunctionOperator
 from penstock.runtime.stateful import StatefulOperator
@@ -43,6 +44,7 @@ def _window(step: steps.WindowStep) -> Operator:
 _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.CollectStep: lambda step: CollectOperator(step.collection),
     steps.FilterStep: lambda step: FilterOperator(step.function, step.key),
+    steps.GlobalCommitStep: lambda step: GlobalCommitOperator(step.sink),
     steps.FlatMapStep: lambda step: FlatMapOperator(step.function, step.key),
     steps.MapStep: lambda step: MapOperator(step.function, step.key),
     steps.PrintStep: lambda step: PrintOperator(step.identifier),
@@ -50,6 +52,7 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.ReduceStep: lambda step: ReduceOperator(step.function, step.key),
     steps.RollingStep: lambda step: RollingOperator(step.kind, step.position, step.key),
     steps.SinkFunctionStep: lambda step: SinkFunctionOperator(step.function, step.key),
+    steps.SinkStep: lambda step: SinkOperator(step.sink, emits_committables=step.emits_committables),
     steps.SourceFunctionStep: lambda step: SourceFunctionOperator(step.function),
     steps.SourceStep: lambda step: SplitSourceOperator(step.source, step.strategy),
     steps.StatefulStep: lambda step: StatefulOperator(step.kind, step.function, step.key),

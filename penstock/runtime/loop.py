@@ -117,5 +117,6 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
 
 
 def _wait_millis(task: Task, now: int) -> int:
-    next_time = task.processing_time.next_time()
-    return _LONGEST_WAIT_MILLIS if next_time is None else max(1, min(next_time - now, _LONGEST_WAIT_MILLIS))
+    next_time, idle = task.processing_time.next_time(), task.idle_millis
+    longest = _LONGEST_WAIT_MILLIS if idle is None else min(idle, _LONGEST_WAIT_MILLIS)
+    return longest if next_time is None else max(1, min(next_time - now, longest))

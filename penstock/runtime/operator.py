@@ -44,6 +44,11 @@ class Operator:
         """Tell whether something outside will make the operator emit, without any input."""
         return False
 
+    @property
+    def may_end(self) -> bool:
+        """Tell whether nothing is left to do once all input is processed and the last checkpoint is complete."""
+        return True
+
     def open(self) -> None:
         """Prepare for records: resolve functions, get state, register timers."""
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pickle
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.errors import CorruptCheckpointError
 from penstock.runtime.key_groups import key_group_range
 
 if TYPE_CHECKING:
@@ -45,11 +43,7 @@ class RestoredSubtask:
         stored = self.state.in_flight
         if stored is None:
             return []
-        source = self.files.open(stored)
-        data = source.read_at(0, source.size)
-        if zlib.crc32(data) != stored.checksum:
-            raise CorruptCheckpointError(source.name, "is damaged (the checksum does not match)")
-        recorded: Recorded = pickle.loads(data)
+        recorded: Recorded = pickle.loads(self.files.read(stored))
         return recorded
 
     def _restore(self, operator: Operator, info: SubtaskInfo) -> list[Timer]:
@@ -61,7 +55,7 @@ class RestoredSubtask:
         if state.operator is not None:
             context.operator_state.restore(state.operator.decode(f"{context.info.name} ({context.operator_id})"))
         if state.own:
-            operator.restore([pickle.loads(own) for own in state.own])
+            operator.restore([pickle.loads(self.files.read(own)) for own in state.own])
         if context.state is None or not state.keyed:
             return []
         groups = key_group_range(info.index, info.parallelism, info.max_parallelism)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
+from penstock.runtime.awaiting_completion import LAST_STATE
 from penstock.runtime.barriers import Recorded, Snapshots, barrier
 from penstock.runtime.checkpointed import notify_aborted, notify_complete, snapshot_function
 from penstock.runtime.key_groups import key_group_range
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     from penstock.runtime.chain import Chain
     from penstock.runtime.operator import Operator
     from penstock.statestore.backend import StateSnapshot
-    from penstock.statestore.handles import SnapshotTarget
+    from penstock.statestore.handles import SnapshotTarget, StoredBytes
     from penstock.statestore.operator_state import OperatorStateSnapshot
 
 __all__ = ["CheckpointLink", "SubtaskSnapshots", "TaskId"]
-
-_LAST = (1 << 63) - 1
-"""The checkpoint id that functions see when their last state is taken."""
 
 TaskId = tuple[int, int]
 """The vertex and the index of a subtask."""
@@ -70,7 +68,12 @@ class _Frozen:
     def store(self, target: SnapshotTarget) -> OperatorState:
         keyed = () if self.keyed is None else (self.keyed.store(target, self.operator_id),)
         operator = None if self.operator is None else StoredOperatorState.encode(self.operator, self.subtask)
-        return OperatorState(keyed, operator, () if self.own is None else (self.own,))
+        return OperatorState(keyed, operator, () if self.own is None else (self._store_own(target),))
+
+    def _store_own(self, target: SnapshotTarget) -> StoredBytes:
+        output = target.create(f"{self.operator_id}-own")
+        output.write(self.own or b"")
+        return output.finish()
 
 
 class SubtaskSnapshots(Snapshots):
@@ -137,10 +140,10 @@ class SubtaskSnapshots(Snapshots):
 
     def finish(self) -> None:
         """Store the last state of a subtask whose input has ended; it stands in all checkpoints to come."""
-        if not self._link.keeps_last_state:
+        if not self._link.keeps_last_state or self.is_suspended:
             self._link.in_background(lambda: self._link.finished(self._task, SubtaskState()))
             return
-        frozen = self._freeze(_LAST, 0)
+        frozen = self._freeze(LAST_STATE, 0)
 
         def store() -> None:
             self._link.finished(self._task, _stored(frozen, self._link.last_target(self._task)))

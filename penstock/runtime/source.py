@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
+from penstock.runtime.awaiting_completion import AwaitingCompletion
 from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.operator import Operator
 from penstock.runtime.pacing import LONGEST_RUN, Pacer
+from penstock.runtime.split_enumeration import SplitEnumeration
 from penstock.runtime.valve import WatermarkValve
 from penstock.runtime.watermark_assigner import WatermarkAssigner
 
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
     from penstock.runtime.watermark_assigner import AssignerState
     from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
-__all__ = ["READ_LIMIT", "Poll", "SourceOperator", "SplitSourceOperator"]
+__all__ = ["NO_WAIT_LIMIT", "READ_LIMIT", "Poll", "SourceOperator", "SplitSourceOperator"]
 
 READ_LIMIT = LONGEST_RUN
 """Records asked of a split at a time."""
+NO_WAIT_LIMIT = 1 << 31
+"""The milliseconds after which a source that wakes its task up itself is asked again."""
 
 
 class Poll(enum.Enum):
@@ -40,6 +44,11 @@ class SourceOperator(Operator):
 
     has_thread: ClassVar[bool] = False
     """Whether records come from a thread of the source's own, at any time."""
+
+    @property
+    def idle_millis(self) -> int:
+        """Return after how many milliseconds a source that had nothing is asked again, if it is not heard of before."""
+        return NO_WAIT_LIMIT
 
     @abstractmethod
     def poll(self) -> Poll:
@@ -76,24 +85,32 @@ class SplitSourceOperator(SourceOperator):
         self._positions: dict[str, Any] = {}
         self._times: dict[str, AssignerState] = {}
         self._open: list[_OpenSplit] = []
+        self._finished: list[SplitReader[Any]] = []
+        self._awaiting: AwaitingCompletion[list[tuple[SplitReader[Any], Any]]] = AwaitingCompletion()
         self._turn = 0
         self._is_cancelled = False
         self._read_up_to = MAX_TIMESTAMP
+        self._is_discovering = source.discovery_interval is not None
 
     def open(self) -> None:
         """Open the splits of this subtask."""
         info = self.context.info
         self._pacer = Pacer(self.context.clock)
-        self._splits = self._find_splits()
-        self._positions = {split.id: self._positions.get(split.id) for split in self._splits.values()}
-        self._valve = WatermarkValve(max(1, len(self._splits)))
-        reader_context = ReaderContext(info.index, info.parallelism)
-        for index, split in enumerate(self._splits.values()):
-            reader = self._source.open_split(split, self._positions.get(split.id), reader_context)
-            self._open.append(_OpenSplit(split, reader, index, self._assigner(index)))
-        for opened in self._open:
-            if opened.assigner is not None and opened.split.id in self._times:
-                opened.assigner.restore([self._times[opened.split.id]])
+        self._valve = WatermarkValve(0)
+        self._reader_context = ReaderContext(
+            info.index,
+            info.parallelism,
+            now=self.context.clock.now,
+            wake_up=self.context.services.get("wake_up", lambda: None),
+            side_output=lambda tag, records: self.output.side(tag)(records, None),
+        )
+        splits = self._find_splits()
+        mine = {split.id for split in splits.values()}
+        # What the other subtasks had read is theirs to keep.
+        self._positions = {split: position for split, position in self._positions.items() if split in mine}
+        self._read_splits(splits)
+        if self._is_discovering and not self._open:
+            self._become_idle()
         interval = self.context.execution_config.get_auto_watermark_interval()
         if self._strategy is not None and interval > 0:
             self.context.processing_time.schedule_every(interval, lambda _: self._on_periodic_emit())
@@ -102,14 +119,31 @@ class SplitSourceOperator(SourceOperator):
             self.context.processing_time.schedule_every(alignment.update_interval_ms, lambda _: self._align())
 
     def _find_splits(self) -> dict[int, SourceSplit]:
-        """Return the splits of this subtask, by their numbers among all."""
-        parallelism, index = self.context.info.parallelism, self.context.info.index
-        if self._restored is None:
-            splits = self._source.create_splits(parallelism)
-        else:
-            known = [split for _, split in sorted(self._restored.items())]
-            splits = [*known, *self._source.discover_splits(known)]
-        return {number: split for number, split in enumerate(splits) if number % parallelism == index}
+        """Return the splits of this subtask, by their numbers among all; an executor has numbered them already."""
+        info = self.context.info
+        numbered: dict[int, SourceSplit] | None = self.context.services.get("splits", {}).get(self.context.operator_id)
+        if numbered is None:
+            numbered = SplitEnumeration(self._source, info.parallelism, self._restored).splits
+        return {number: split for number, split in numbered.items() if number % info.parallelism == info.index}
+
+    def add_splits(self, splits: dict[int, SourceSplit]) -> None:
+        """Read more splits, which were found while the job runs."""
+        self._read_splits({number: split for number, split in splits.items() if number not in self._splits})
+
+    def _read_splits(self, splits: dict[int, SourceSplit]) -> None:
+        for number, split in splits.items():
+            position = self._positions.get(split.id)
+            reader = self._source.open_split(split, position, self._reader_context)
+            index = len(self._valve.channels)
+            changed = self._valve.add_channel()
+            if changed is not None:
+                self.output.emit_status(changed)
+            opened = _OpenSplit(split, reader, index, self._assigner(index))
+            if opened.assigner is not None and split.id in self._times:
+                opened.assigner.restore([self._times[split.id]])
+            self._splits[number] = split
+            self._positions[split.id] = position
+            self._open.append(opened)
 
     def _align(self, *, is_leaving: bool = False) -> None:
         """Tell the alignment group how far this source is, and learn how far it may go."""
@@ -153,7 +187,12 @@ class SplitSourceOperator(SourceOperator):
                     current.assigner.process(*records)
                 self._pacer.end(len(records[0]))
                 return Poll.EMITTED
-        return Poll.FINISHED if self._is_cancelled or not self._open else Poll.NOTHING
+        return Poll.FINISHED if self._is_cancelled or not (self._open or self._is_discovering) else Poll.NOTHING
+
+    @property
+    def idle_millis(self) -> int:
+        """Return how soon one of the readers wants to be asked again."""
+        return min((opened.reader.wait_millis for opened in self._open), default=NO_WAIT_LIMIT)
 
     def cancel(self) -> None:
         """Stop reading."""
@@ -179,7 +218,18 @@ class SplitSourceOperator(SourceOperator):
         """Return the splits, finished ones included, their positions, and how far their event time has come."""
         positions = {**self._positions, **{opened.split.id: opened.reader.position() for opened in self._open}}
         times = {each.split.id: each.assigner.snapshot() for each in self._open if each.assigner is not None}
-        return {"splits": self._splits, "positions": positions, "times": times}
+        readers = [(each.reader, positions[each.split.id]) for each in self._open]
+        self._awaiting.add(checkpoint_id, [*readers, *((reader, reader.position()) for reader in self._finished)])
+        return {"splits": dict(self._splits), "positions": positions, "times": times}
+
+    def notify_complete(self, checkpoint_id: int) -> None:
+        """Tell the readers that what they have read is safe; those that are done with it can go."""
+        for readers in self._awaiting.completed(checkpoint_id):
+            for reader, position in readers:
+                reader.committed(position)
+                if reader in self._finished:
+                    self._finished.remove(reader)
+                    reader.close()
 
     def restore(self, snapshots: list[Any]) -> None:
         """Read on from these positions; each split has one, whichever subtask read it before."""
@@ -190,17 +240,28 @@ class SplitSourceOperator(SourceOperator):
             self._times.update(snapshot["times"])
 
     def close(self) -> None:
-        """Close all readers."""
-        for opened in self._open:
-            opened.reader.close()
+        """Close all readers, and then what they share."""
+        for reader in [*(opened.reader for opened in self._open), *self._finished]:
+            reader.close()
+        for shared in self._reader_context.shared.values():
+            shared.close()
 
     def _finish_split(self, finished: _OpenSplit) -> None:
         self._positions[finished.split.id] = finished.reader.position()
-        finished.reader.close()
         self._open.remove(finished)
-        if self._open:
+        # A reader that wants to hear of checkpoints stays until one holds its last position.
+        if type(finished.reader).committed is SplitReader.committed:
+            finished.reader.close()
+        else:
+            self._finished.append(finished.reader)
+        if self._open or self._is_discovering:
             # Idle, not at the end of time: while all others are idle, time stays where it is.
             self._on_status(finished.index, is_idle=True)
+
+    def _become_idle(self) -> None:
+        """Say that nothing comes from here until there is a split: time must not wait for it."""
+        self._valve.is_idle = True
+        self.output.emit_status(True)  # noqa: FBT003 - the element has exactly this one field
 
     def _on_periodic_emit(self) -> None:
         for opened in self._open:

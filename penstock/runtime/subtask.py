@@ -17,13 +17,14 @@ from penstock.runtime.elements import (
     Element,
 )
 from penstock.runtime.pacing import Pacer
-from penstock.runtime.source import Poll, SourceOperator
+from penstock.runtime.source import NO_WAIT_LIMIT, Poll, SourceOperator, SplitSourceOperator
 from penstock.runtime.valve import WatermarkValve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.checkpoint.options import CheckpointOptions
+    from penstock.connectors.protocols import SourceSplit
     from penstock.runtime.barriers import Recorded
     from penstock.runtime.chain import Chain
     from penstock.runtime.clock import Clock
@@ -92,6 +93,16 @@ class Subtask:
     def has_running_source(self) -> bool:
         """Tell whether records may come from a thread of the source's own."""
         return self._source is not None and self._source.has_thread and not self.is_finished
+
+    @property
+    def idle_millis(self) -> int:
+        """Return how long the source may be left alone when it had nothing."""
+        return NO_WAIT_LIMIT if self._source is None else self._source.idle_millis
+
+    def add_splits(self, splits: dict[int, SourceSplit]) -> None:
+        """Have the source read more splits, by their numbers; one that is about to end does not begin with them."""
+        if isinstance(self._source, SplitSourceOperator) and not self.is_finished and self._stopping_with is None:
+            self._source.add_splits(splits)
 
     def open(self, restored: RestoredSubtask | None = None) -> None:
         """Open the chain, with restored state if there is some; a subtask without any channel is finished at once."""

@@ -60,7 +60,7 @@ class Task:
         self.processing_time = ProcessingTimeService(clock)
         self.outbox: list[tuple[int, bytes]] = []
         self.metrics = MetricGroup(clock.now)
-        self._services = services
+        self._services = {"job_name": job.name, **services}
         self._attempt = attempt
         self._link = link
         self._is_released = link is None
@@ -74,6 +74,7 @@ class Task:
         self._sources = [subtask for subtask in self.subtasks.values() if subtask.is_source]
         operators = [operator for subtask in self.subtasks.values() for operator in subtask.chain.operators]
         self._limited = [operator for operator in operators if type(operator).is_full is not Operator.is_full]
+        self._ending = [operator for operator in operators if type(operator).may_end is not Operator.may_end]
         self._buffer_timeout = min((vertex.buffer_timeout for vertex in vertices), default=0)
 
     @property
@@ -89,7 +90,7 @@ class Task:
     @property
     def may_end(self) -> bool:
         """Tell whether the task has finished and is not needed for the last checkpoint any more."""
-        return self._is_released and self.is_finished
+        return self._is_released and self.is_finished and all(operator.may_end for operator in self._ending)
 
     def release(self) -> None:
         """Let the task end once it has finished: the coordinator needs it no longer."""
@@ -136,6 +137,11 @@ class Task:
         for subtask in self.subtasks.values():
             if not subtask.is_finished:
                 subtask.chain.flush()
+
+    @property
+    def idle_millis(self) -> int | None:
+        """Return how long sources that had nothing may be left alone, ``None`` if they say when they have something."""
+        return min((subtask.idle_millis for subtask in self._sources if not subtask.is_finished), default=None)
 
     def take_outbox(self) -> list[tuple[int, bytes]]:
         """Return the blocks to send and start a new outbox."""

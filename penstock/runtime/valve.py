@@ -33,6 +33,12 @@ class WatermarkValve:
         self.watermark = MIN_TIMESTAMP
         self.is_idle = False
 
+    def add_channel(self) -> bool | None:
+        """Add a channel, behind the others, which holds time where it is; return the new status if it changed."""
+        self.channels.append(Channel())
+        was_idle, self.is_idle = self.is_idle, False
+        return False if was_idle else None
+
     def on_watermark(self, channel: int, timestamp: int) -> int | None:
         """Take a watermark of a channel; return the operator's new watermark if it advanced."""
         known = self.channels[channel]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo, OperatorMetadata
@@ -219,7 +219,9 @@ class SavepointEditor:
 def _load(savepoint: Savepoint, operator: str, content: OperatorMetadata) -> _Operator:
     loaded = _Operator(content.info)
     for subtask, state in content.subtasks.items():
-        loaded.subtasks[subtask] = OperatorState((), state.operator, state.own)
+        # Files are those of the old savepoint; their bytes go with the new one.
+        own = tuple(replace(each, location=None, data=savepoint.files.read(each)) for each in state.own)
+        loaded.subtasks[subtask] = OperatorState((), state.operator, own)
         for handle in state.keyed:
             with open_keyed_state(handle, savepoint.files, operator, content.info.max_parallelism) as readers:
                 for reader in readers:

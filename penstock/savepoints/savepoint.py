@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from penstock.checkpoint.metadata import CheckpointMetadata, OperatorMetadata
     from penstock.checkpoint.subtask_state import OperatorState
     from penstock.checkpoint.targets import StoredFiles
-    from penstock.statestore.handles import KeyedStateHandle
+    from penstock.statestore.handles import KeyedStateHandle, StateFiles
 
 __all__ = ["OperatorSummary", "Savepoint", "StateSummary", "delete_savepoint", "operator_rows"]
 
@@ -138,7 +138,7 @@ class Savepoint:
         for subtask, state in sorted(content.subtasks.items()):
             for handle in state.keyed:
                 yield from self.keyed_rows(operator, handle)
-            yield from operator_rows(operator, subtask, state)
+            yield from operator_rows(operator, subtask, state, self.files)
 
     def keyed_rows(self, operator: str, handle: KeyedStateHandle) -> Iterator[StateRow]:
         """Return what one handle of keyed state points to: states first, then timers."""
@@ -154,7 +154,7 @@ class Savepoint:
                     yield StateRow(operator, TIMERS, kind, timer.key, timer.namespace, timer.timestamp)
 
 
-def operator_rows(operator: str, subtask: int, state: OperatorState) -> Iterator[StateRow]:
+def operator_rows(operator: str, subtask: int, state: OperatorState, files: StateFiles) -> Iterator[StateRow]:
     """Return operator state of one subtask, and what the operator keeps for itself."""
     if state.operator is not None:
         content = state.operator.decode(operator)
@@ -166,7 +166,7 @@ def operator_rows(operator: str, subtask: int, state: OperatorState) -> Iterator
             for key, value in entries.items():
                 yield StateRow(operator, name, BROADCAST, key, None, value, subtask)
     for own in state.own:
-        yield StateRow(operator, OWN, OWN, None, None, _read_own(own), subtask)
+        yield StateRow(operator, OWN, OWN, None, None, _read_own(files.read(own)), subtask)
 
 
 def _read_own(own: bytes) -> Any:

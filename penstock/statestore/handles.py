@@ -101,5 +101,8 @@ class StateFiles(Protocol):
     def open(self, stored: StoredBytes) -> StateInput:
         """Returns the bytes for reading at any place."""
 
+    def read(self, stored: StoredBytes) -> bytes:
+        """Returns all bytes, checked."""
+
     def fetch(self, stored: StoredBytes, path: Path) -> None:
         """Copies the bytes into a local file and checks them."""

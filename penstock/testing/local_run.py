@@ -19,6 +19,7 @@ from penstock.runtime.task import Task
 from penstock.runtime.watermark_alignment import AlignmentGroups
 from penstock.testing.copied_job import copy_job
 from penstock.testing.local_checkpoints import LocalCheckpoint, LocalCheckpoints
+from penstock.testing.local_splits import LocalSplits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,11 +58,19 @@ class LocalRun:
         self.printed: list[str] = []
         self.collected: dict[str, list[Any]] = {}
         self._woken = threading.Event()
+        plan = self.checkpoints.plan
+        self._splits = LocalSplits(
+            job,
+            self.clock.now(),
+            None if plan is None else plan.states,
+            None if checkpoint is None else checkpoint.files,
+        )
         services: dict[str, Any] = {
             "print": self.printed.extend,
             "collect": self._collect,
             "align": AlignmentGroups().report,
             "wake_up": self._woken.set,
+            "splits": self._splits.numbered,
         }
         self.stages = [
             [
@@ -90,6 +99,7 @@ class LocalRun:
     def settle(self) -> bool:
         """Deliver everything that is under way, but ask no source; tell whether there was something."""
         self.open()
+        self._splits.discover(self.clock.now(), self.tasks)
         has_worked = False
         is_busy = True
         while is_busy:
@@ -119,8 +129,7 @@ class LocalRun:
         self.open()
         target = self.clock.now() + millis
         while True:
-            due = [time for task in self.tasks if (time := task.processing_time.next_time()) is not None]
-            next_time = min((time for time in due if time <= target), default=target)
+            next_time = min((time for time in self._due() if time <= target), default=target)
             self.clock.set(max(next_time, self.clock.now()))
             self.settle()
             if next_time >= target:
@@ -200,8 +209,12 @@ class LocalRun:
             self._jump()
 
     def _jump(self) -> None:
-        due = [time for task in self.tasks if (time := task.processing_time.next_time()) is not None]
-        self.clock.set(max(min(due, default=self.clock.now() + 1), self.clock.now() + 1))
+        self.clock.set(max(min(self._due(), default=self.clock.now() + 1), self.clock.now() + 1))
+
+    def _due(self) -> list[int]:
+        """Return when tasks or sources have something to do by the clock."""
+        times = [*(task.processing_time.next_time() for task in self.tasks), self._splits.next_time()]
+        return [time for time in times if time is not None]
 
     def _collect(self, collection: str, values: list[Any]) -> None:
         self.collected.setdefault(collection, []).extend(values)

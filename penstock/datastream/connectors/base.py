@@ -1,7 +1,8 @@
 """What sources and sinks are made of, at the place PyFlink gives it."""
 
 from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
-from penstock.connectors.sink_protocol import Committer, Delivery, GlobalCommitter, Sink, SinkWriter, WriterContext
+from penstock.connectors.sink_protocol import Committer, GlobalCommitter, Sink, SinkWriter, WriterContext
+from penstock.vocabulary.delivery import Delivery
 from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
 from penstock.vocabulary.malformed_record import MalformedRecord
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from penstock.execution.spark.checkpoint_link import CheckpointAccess
     from penstock.execution.spark.checkpoints import Checkpoints
+    from penstock.execution.spark.source_splits import SourceSplits
     from penstock.graph.job import Job
 
 __all__ = ["Attempt"]
@@ -59,6 +60,7 @@ class Attempt:
         *,
         checkpoints: Checkpoints,
         access: CheckpointAccess,
+        splits: SourceSplits,
         on_data: Callable[[Any], None],
         on_running: Callable[[], None],
         on_metrics: Callable[[], None],
@@ -72,6 +74,7 @@ class Attempt:
         self._group = f"penstock-{job.id}-{number}"
         self._checkpoints = checkpoints
         self._access = access
+        self._splits = splits
         self._on_data = on_data
         self._on_running = on_running
         self._on_metrics = on_metrics
@@ -109,6 +112,7 @@ class Attempt:
         except SPARK_ERRORS as error:
             return self._reason(error)
         finally:
+            self._splits.stop()
             with self._changed:
                 self._is_over = True
                 self._changed.notify_all()
@@ -177,6 +181,7 @@ class Attempt:
         if are_all_running:
             # Not under the lock: the coordinator has its own, and takes it before this one when it fails the job.
             self._checkpoints.tasks_running()
+            self._splits.start_discovery(self._server)
 
     def _deliver(self, message: Any) -> None:
         try:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.errors import JobFailedError
 from penstock.execution.spark.messages import (
     AbortCheckpoint,
     Acknowledged,
+    AddSplits,
     CompleteCheckpoint,
     Declined,
     Failed,
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
     from penstock.checkpoint.storage import StorageAccess
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.checkpoint.targets import StoredFiles
+    from penstock.connectors.protocols import SourceSplit
     from penstock.execution.spark.control_client import ControlClient
     from penstock.runtime.snapshots import TaskId
     from penstock.runtime.task import Task
     from penstock.statestore.handles import SnapshotTarget
 
-__all__ = ["CheckpointAccess", "WorkerLink", "obey_coordinator"]
+__all__ = ["CheckpointAccess", "WorkerLink", "obey_driver"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class CheckpointAccess:
     files: StoredFiles | None = None
     is_own: bool = False
     """Whether the state is of a checkpoint that this run of the job has taken."""
+    splits: dict[str, dict[int, SourceSplit]] = field(default_factory=dict)
+    """The splits of each source, by operator id and number."""
 
     def restored(self, index: int) -> dict[int, RestoredSubtask] | None:
         """Return the states of the subtasks with an index, by vertex."""
@@ -112,8 +116,8 @@ class WorkerLink:
             self._client.send(message)
 
 
-def obey_coordinator(message: Any, task: Task) -> None:
-    """Do what the checkpoint coordinator says; runs in the task's own thread."""
+def obey_driver(message: Any, task: Task) -> None:
+    """Do what the driver says; runs in the task's own thread."""
     match message:
         case TriggerCheckpoint(checkpoint_id=checkpoint_id, options=options, vertices=vertices):
             for vertex in vertices:
@@ -124,5 +128,7 @@ def obey_coordinator(message: Any, task: Task) -> None:
         case AbortCheckpoint(checkpoint_id=checkpoint_id):
             for subtask in task.subtasks.values():
                 subtask.on_abort(checkpoint_id)
+        case AddSplits(vertex=vertex, splits=splits):
+            task.subtasks[vertex].add_splits(splits)
         case Release():
             task.release()

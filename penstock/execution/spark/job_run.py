@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import dataclasses
 import logging
 import sys
 import threading
@@ -23,6 +24,7 @@ from penstock.execution.spark.collector import Collector
 from penstock.execution.spark.messages import Collected, Printed
 from penstock.execution.spark.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.shipping import ship_code
+from penstock.execution.spark.source_splits import SourceSplits
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.diagnosis import why_no_output
 from penstock.runtime.no_output_watch import NoOutputWatch
@@ -180,9 +182,12 @@ class JobRun:
             acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
         try:
             access = self._checkpoints.access(recover_from)
+            splits = SourceSplits(self.job, access)
         except OSError as error:
             # Storage that does not answer now may do so after the next delay.
             return JobFailedError(f"The checkpoint to restart from cannot be reached: {error}")
+        except JobFailedError as error:
+            return error
         with self._lock:
             if self._cancelled.is_set():
                 return None
@@ -191,7 +196,8 @@ class JobRun:
                 self._session,
                 number,
                 checkpoints=self._checkpoints,
-                access=access,
+                access=dataclasses.replace(access, splits=splits.numbered),
+                splits=splits,
                 on_data=self._on_data,
                 on_running=self._on_running,
                 on_metrics=self._on_metrics,

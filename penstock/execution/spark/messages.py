@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.checkpoint.subtask_state import SubtaskState
+    from penstock.connectors.protocols import SourceSplit
     from penstock.errors import PenstockError
 
 __all__ = [
     "AbortCheckpoint",
     "Acknowledged",
+    "AddSplits",
     "AlignmentLimit",
     "AlignmentReport",
     "Cancel",
@@ -117,6 +119,14 @@ class AlignmentLimit:
 
     group: str
     limit: int
+
+
+@dataclass(frozen=True)
+class AddSplits:
+    """To a task: a source of it reads more splits."""
+
+    vertex: int
+    splits: dict[int, SourceSplit]
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def savepoint_frame(
 def _rows(savepoint: Savepoint, operator: str, subtask: int, handle: Any) -> Iterator[StateRow]:
     if handle is not None:
         return savepoint.keyed_rows(operator, handle)
-    return operator_rows(operator, subtask, savepoint.metadata.operators[operator].subtasks[subtask])
+    return operator_rows(operator, subtask, savepoint.metadata.operators[operator].subtasks[subtask], savepoint.files)
 
 
 def _batches(rows: Iterator[StateRow], state: str | None) -> Iterator[pa.RecordBatch]:

@@ -15,7 +15,7 @@ from pyspark import TaskContext
 
 from penstock.errors import ClusterError, SerializationError
 from penstock.execution.spark.cancellation import Cancellation, TaskCancelledError
-from penstock.execution.spark.checkpoint_link import CheckpointAccess, WorkerLink, obey_coordinator
+from penstock.execution.spark.checkpoint_link import CheckpointAccess, WorkerLink, obey_driver
 from penstock.execution.spark.control_client import ControlClient
 from penstock.execution.spark.exchange import InboxReader, InputLostError, to_batches
 from penstock.execution.spark.messages import (
@@ -100,7 +100,7 @@ class StageMain:
                 inbox.end()
             else:
                 reader.start()
-            services = _services(inbox, client, limits, tasks)
+            services = {**_services(inbox, client, limits, tasks), "splits": self.access.splits}
             with cancellation.interruptible():
                 for batch in to_batches(self._run(index, inbox, reader, client, cancellation, services, tasks)):
                     with cancellation.sending():
@@ -181,7 +181,7 @@ def _obey(message: Any, inbox: Inbox, cancellation: Cancellation, limits: dict[s
         cancellation.request()
     else:
         # Commands run in the task's thread, so there is a task by then.
-        inbox.command(lambda: obey_coordinator(message, tasks[0]))
+        inbox.command(lambda: obey_driver(message, tasks[0]))
 
 
 def _services(inbox: Inbox, client: ControlClient, limits: dict[str, int], tasks: list[Task]) -> dict[str, Any]:

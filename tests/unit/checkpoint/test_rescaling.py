@@ -20,6 +20,10 @@ def handle(subtask, parallelism):
     return KeyedStateHandle(groups.start, groups.stop, ENTRIES, (("", StoredBytes(f"s{subtask}", 1, 0)),))
 
 
+def own(subtask):
+    return StoredBytes(None, 5, 0, f"own-{subtask}".encode())
+
+
 def operator(parallelism, name="Count", max_parallelism=128):
     info = OperatorInfo(name, parallelism, max_parallelism)
     subtasks = {
@@ -29,7 +33,7 @@ def operator(parallelism, name="Count", max_parallelism=128):
                 OperatorStateSnapshot({"l": [subtask * 10, subtask * 10 + 1]}, {"u": [subtask]}, {"b": {"rule": 1}}),
                 subtask,
             ),
-            (f"own-{subtask}".encode(),),
+            (own(subtask),),
         )
         for subtask in range(parallelism)
     }
@@ -52,7 +56,7 @@ def test_the_same_parallelism_gives_everybody_its_own():
     assert [state.operator.decode("c").unions for state in states] == [{"u": [0, 1]}] * 2, (
         "except union lists, which all get in full"
     )
-    assert [state.own for state in states] == [(b"own-0",), (b"own-1",)]
+    assert [state.own for state in states] == [(own(0),), (own(1),)]
 
 
 def test_keyed_state_goes_where_its_key_groups_go():
@@ -83,7 +87,7 @@ def test_lists_are_spread_unions_and_broadcasts_go_to_everybody():
     for state in (first, second, third):
         assert state.operator.decode("c").unions["u"] == [0, 1]
         assert state.operator.decode("c").broadcasts["b"] == {"rule": 1}
-        assert state.own == (b"own-0", b"own-1")
+        assert state.own == (own(0), own(1))
 
 
 def test_another_max_parallelism_is_refused():
@@ -116,7 +120,7 @@ def test_an_id_that_the_program_did_not_give_does_not_match_another_step():
 
 def test_splits_may_move_so_sources_get_the_positions_of_all():
     states = redistribute_operator("s", operator(2), OperatorInfo("Source", 2, 128, is_source=True))
-    assert [state.own for state in states] == [(b"own-0", b"own-1")] * 2
+    assert [state.own for state in states] == [(own(0), own(1))] * 2
 
 
 def test_an_operator_without_state_is_not_missed():

@@ -1,0 +1,60 @@
+"""Sinks that keep records until their checkpoint is complete, and write them then."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from penstock.vocabulary.delivery import Delivery
+from penstock.vocabulary.functions import Function
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["CheckpointCommitter", "GenericWriteAheadSink"]
+
+T = TypeVar("T")
+
+
+class CheckpointCommitter(ABC):
+    """Remembers, outside of the job, up to which checkpoint a subtask has written its records."""
+
+    job_id: str = ""
+    operator_id: str = ""
+
+    def open(self) -> None:  # noqa: B027 - a life cycle method is optional
+        """Connects; called once per subtask."""
+
+    def close(self) -> None:  # noqa: B027 - a life cycle method is optional
+        """Disconnects."""
+
+    @abstractmethod
+    def commit_checkpoint(self, subtask: int, checkpoint_id: int) -> None:
+        """Remembers that a subtask has written everything up to a checkpoint."""
+
+    @abstractmethod
+    def is_checkpoint_committed(self, subtask: int, checkpoint_id: int) -> bool:
+        """Returns whether a subtask has written everything up to a checkpoint."""
+
+
+class GenericWriteAheadSink(Function, Generic[T]):
+    """Writes the records of a checkpoint in one go when it is complete; works with every target.
+
+    A failure in the middle of writing repeats what was written of that batch: at least once. A batch that could not be
+    written is tried again, before those behind it.
+    """
+
+    delivery = Delivery.WRITE_AHEAD
+
+    def __init__(self, committer: CheckpointCommitter) -> None:
+        self.committer = committer
+
+    @abstractmethod
+    def send_values(self, values: Sequence[T], checkpoint_id: int, timestamp: int) -> bool:
+        """Writes the records of a checkpoint, in order; returns False to be called again later.
+
+        Args:
+            values: The records.
+            checkpoint_id: The checkpoint they belong to.
+            timestamp: The time at which they were put together, in milliseconds.
+        """
