@@ -53,6 +53,41 @@ class Shape:
     steps: tuple[Step, ...]
 
 
+DIAMOND = Shape(
+    ((1, 2, 3, 4, 5),),
+    (Step("map", (0,)), Step("filter", (0,)), Step("union", (1, 2)), Step("connect", (3, 0)), Step("join", (4, 4), 2)),
+)
+USED_FIVE_TIMES = Shape(((1, 2, 3),), tuple(Step("map", (0,), parallelism) for parallelism in (1, 2, 3, 0, 2)))
+UNION_OF_DEPTHS = Shape(
+    ((1, 2), (3, 4)),
+    (
+        Step("sum", (0,), 2),
+        Step("window", (2,), 3),
+        Step("union", (1, 3)),
+        Step("union", (4, 0)),
+        Step("side", (5,), 2),
+        Step("interval_join", (6, 7), 3),
+    ),
+)
+KEYED_BRANCHES = Shape(
+    (tuple(range(12)),),
+    (
+        Step("sum", (0,), 2),
+        Step("window", (0,), 3),
+        Step("sum", (2,), 1),
+        Step("union", (1, 3)),
+        Step("join", (1, 2), 3),
+        Step("interval_join", (0, 2), 2),
+    ),
+)
+NAMED_SHAPES = {
+    "diamond": DIAMOND,
+    "used five times": USED_FIVE_TIMES,
+    "union of different depths": UNION_OF_DEPTHS,
+    "two keyed branches of different parallelism": KEYED_BRANCHES,
+}
+
+
 @st.composite
 def shapes(draw: st.DrawFn, most_steps: int = 8, most_parallelism: int = 3) -> Shape:
     """Draw graphs with unions, diamonds, side outputs, joins and different parallelisms."""

@@ -6,31 +6,24 @@ from collections import Counter
 
 from hypothesis import HealthCheck, example, given, settings
 
-from tests.unit.property.graph_shapes import Shape, Step, build, expected, shapes
+from tests.unit.property.graph_shapes import (
+    DIAMOND,
+    KEYED_BRANCHES,
+    UNION_OF_DEPTHS,
+    USED_FIVE_TIMES,
+    Shape,
+    build,
+    expected,
+    shapes,
+)
 from tests.unit.runtime.stream_bench import collected, environment
-
-DIAMOND = Shape(
-    ((1, 2, 3, 4, 5),),
-    (Step("map", (0,)), Step("filter", (0,)), Step("union", (1, 2)), Step("connect", (3, 0)), Step("join", (4, 4), 2)),
-)
-USED_FIVE_TIMES = Shape(((1, 2, 3),), tuple(Step("map", (0,), parallelism) for parallelism in (1, 2, 3, 0, 2)))
-UNION_OF_DEPTHS = Shape(
-    ((1, 2), (3, 4)),
-    (
-        Step("sum", (0,), 2),
-        Step("window", (2,), 3),
-        Step("union", (1, 3)),
-        Step("union", (4, 0)),
-        Step("side", (5,), 2),
-        Step("interval_join", (6, 7), 3),
-    ),
-)
 
 
 @given(shapes())
 @example(DIAMOND)
 @example(USED_FIVE_TIMES)
 @example(UNION_OF_DEPTHS)
+@example(KEYED_BRANCHES)
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_any_graph_gives_the_same_results_with_any_parallelism(shape: Shape) -> None:
     wanted = expected(shape)
