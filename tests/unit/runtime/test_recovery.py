@@ -252,15 +252,15 @@ class Limits(KeyedBroadcastProcessFunction):
         ctx.get_broadcast_state(self.LIMITS).put("limit", value)
 
 
-@pytest.mark.parametrize("parallelism", [1, 3])
-def test_broadcast_state(parallelism: int) -> None:
+@pytest.mark.parametrize(("parallelism", "restored"), [(1, 1), (3, 3), (1, 3), (3, 2)])
+def test_broadcast_state(parallelism: int, restored: int) -> None:
     def build(env: Any) -> Any:
         limits = timed(env, [(3, 0), (100, 0), (6, 0)], name="limits").broadcast(Limits.LIMITS)
         numbers = timed(env, [(n, 0) for n in (5, 2, 7, 8)], name="numbers")
         return numbers.key_by(lambda n: n % 2).connect(limits).process(Limits())
 
     # Both sources are asked in turn, the limits first: 5 meets 3, 2 meets 100, 7 and 8 meet 6.
-    check_every_crash(build, [(2, 1)], parallelism=parallelism)
+    check_every_crash(build, [(2, 1)], parallelism=parallelism, restored_parallelism=restored)
 
 
 class BufferingSink(SinkFunction, CheckpointedFunction):

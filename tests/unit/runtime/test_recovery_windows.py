@@ -221,14 +221,16 @@ class Pair(ProcessJoinFunction):
         yield left and left[1], right and right[1]
 
 
+@pytest.mark.parametrize("restored", [1, 2])
 @BOTH_BACKENDS
-def test_interval_join(backend: str) -> None:
+def test_interval_join(backend: str, restored: int) -> None:
     def build(env: Any) -> Any:
         left, right = two(env)
         keyed = left.key_by(lambda row: row[0]).interval_join(right.key_by(lambda row: row[0]))
         return keyed.between(Time.milliseconds(-3), Time.milliseconds(3)).left_outer().process(Pair())
 
-    check_every_crash(build, [("l1", "r2"), ("l1", "r4"), ("l6", "r4"), ("l6", "r9"), ("l14", None)], backend=backend)
+    pairs = [("l1", "r2"), ("l1", "r4"), ("l6", "r4"), ("l6", "r9"), ("l14", None)]
+    check_every_crash(build, pairs, backend=backend, restored_parallelism=restored)
 
 
 @BOTH_BACKENDS
