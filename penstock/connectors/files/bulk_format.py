@@ -17,6 +17,7 @@ __all__ = ["BATCH_ROWS", "BulkFormat", "BulkReader"]
 
 T = TypeVar("T")
 
+_DAMAGE = (ValueError, EOFError, OSError)
 BATCH_ROWS = 4096
 """How many records formats turn into Python objects at a time."""
 
@@ -69,7 +70,7 @@ class _PartReader(FileReader[T]):
         self._skip = 0
         try:
             self._reader = bulk_format.open(self._raw, file.path)
-        except (ValueError, EOFError) as error:
+        except _DAMAGE as error:
             self._report("the file", error)
             return
         self._part, self._last = self._range(self._reader.part_count)
@@ -108,7 +109,7 @@ class _PartReader(FileReader[T]):
                     self._batches = _without_first(batches, self._skip)
                     self._skip = 0
                 batch = next(self._batches, None)
-            except (ValueError, EOFError) as error:
+            except _DAMAGE as error:
                 self._report(f"part {self._part}", error)
                 batch = None
             if batch is not None:
@@ -119,6 +120,10 @@ class _PartReader(FileReader[T]):
         return None
 
     def _report(self, position: str, error: Exception) -> None:
+        # pyarrow also says so of damaged files; a local one that cannot be read for another reason has a number for it.
+        if isinstance(error, OSError) and (error.errno is not None or "://" in self._file.path):
+            error.add_note(f"while reading {self._file.path}")
+            raise error
         self._file.malformed.report(self._file.path, position, b"", f"{type(error).__name__}: {error}", error)
 
     def position(self) -> tuple[int, int]:
