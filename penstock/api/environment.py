@@ -15,6 +15,7 @@ from penstock.connectors.number_sequence import NumberSequenceSource
 from penstock.connectors.protocols import Source
 from penstock.errors import ProgramError
 from penstock.graph.explain import explain, plan_json
+from penstock.graph.guarantee import GUARANTEE_OPTION, check_guarantee, end_to_end
 from penstock.graph.job import Job
 from penstock.graph.nodes import Graph, Upstream
 from penstock.graph.plan import make_plan
@@ -138,7 +139,8 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         settings = self._settings(None)
         graph = self._pending()
         validate(graph, settings)
-        return explain(graph, settings)
+        guarantees = end_to_end(graph, self._checkpoint_config)
+        return "\n".join([explain(graph, settings), *(f"Guarantee: {guarantee}" for guarantee in guarantees)])
 
     def close(self) -> None:
         """Stop the Spark session, if this environment created it."""
@@ -163,6 +165,8 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         settings = self._settings(job_name)
         graph = self._pending()
         validate(graph, settings)
+        required = self._configuration.get_string(GUARANTEE_OPTION, None)
+        guarantees = check_guarantee(graph, self._checkpoint_config, required)
         job = Job(
             id=JobID.generate().to_hex_string(),
             plan=make_plan(graph, settings),
@@ -173,6 +177,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
             savepoint_directory=self._savepoint_directory,
             restore_path=self._restore_path,
             allows_non_restored_state=self._allows_non_restored_state,
+            guarantees=tuple(map(str, guarantees)),
         )
         self._first_pending = len(self.graph) + 1
         return job

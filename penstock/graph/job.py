@@ -30,6 +30,8 @@ class Job:
     restore_path: str | None = None
     """The checkpoint or savepoint that the job starts from."""
     allows_non_restored_state: bool = False
+    guarantees: tuple[str, ...] = ()
+    """What the job says at its start about what is seen of it after a failure."""
 
     @property
     def name(self) -> str:

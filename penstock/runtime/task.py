@@ -90,7 +90,12 @@ class Task:
     @property
     def may_end(self) -> bool:
         """Tell whether the task has finished and is not needed for the last checkpoint any more."""
-        return self._is_released and self.is_finished and all(operator.may_end for operator in self._ending)
+        return self._is_released and self.is_finished and not self.has_unfinished_commits
+
+    @property
+    def has_unfinished_commits(self) -> bool:
+        """Tell whether a sink still has to commit what belongs to a complete checkpoint."""
+        return not all(operator.may_end for operator in self._ending)
 
     def release(self) -> None:
         """Let the task end once it has finished: the coordinator needs it no longer."""

@@ -184,6 +184,9 @@ class LocalRun:
                 if not self.step() and not self.is_finished:
                     self._wait()
             self._complete_checkpoints()
+            while any(task.has_unfinished_commits for task in self.tasks):
+                self._jump()
+                self.settle()
         except BaseException:
             with contextlib.suppress(Exception):  # the first error is the one that counts
                 self.close()

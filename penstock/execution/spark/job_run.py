@@ -88,6 +88,8 @@ class JobRun:
         _log.info(
             "job %r (%s): %d subtasks on %s", self.job.name, self.job.id, self.job.plan.subtasks, self.web_address()
         )
+        for guarantee in self.job.guarantees:
+            print(f"penstock: job {self.job.name!r}: {guarantee}", file=sys.stderr)
         self._thread.start()
 
     def status(self) -> JobStatus:
