@@ -137,7 +137,12 @@ class Database:
 
     def prepared(self) -> list[str]:
         """Return the ids of all prepared XA branches of the server."""
-        return [row[3].decode() if isinstance(row[3], bytes) else row[3] for row in self.rows("XA RECOVER")]
+        return [row[3].decode() for row in self.rows("XA RECOVER")]
+
+    def roll_back_prepared(self) -> None:
+        """Drop all prepared XA branches of the server."""
+        for number, split, _, name in self.rows("XA RECOVER"):
+            self.execute(f"XA ROLLBACK X'{name[:split].hex()}', X'{name[split:].hex()}', {number}")
 
     def disconnect_all(self) -> None:
         """End all other connections to the server, as a failing network does."""
@@ -178,5 +183,5 @@ def mariadb(mariadb_server: MariaDbServer) -> Iterator[Database]:
     yield database
     mariadb_server.start()
     database.disconnect_all()
-    branches = database.prepared()
-    database.execute(*(f"XA ROLLBACK '{branch}'" for branch in branches), f"DROP DATABASE {database.name}")
+    database.roll_back_prepared()
+    database.execute(f"DROP DATABASE {database.name}")

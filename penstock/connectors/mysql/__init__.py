@@ -1,0 +1,7 @@
+"""MySQL and MariaDB: sinks that write rows at least once, under their key, or exactly once, and a source that polls."""
+
+from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
+from penstock.connectors.mysql.sink import MySqlSink
+from penstock.connectors.mysql.sink_builder import MySqlSinkBuilder
+
+__all__ = ["MySqlConnectionOptions", "MySqlSink", "MySqlSinkBuilder"]

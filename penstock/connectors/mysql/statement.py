@@ -1,0 +1,128 @@
+"""SQL with placeholders, made ready to carry many rows at a time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import ProgramError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["SqlStatement"]
+
+# What a placeholder is not: text in quotes or backticks, and comments.
+_QUOTED = re.compile(
+    r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*` | --\s[^\n]* | \#[^\n]* | /\*.*?\*/""",
+    re.VERBOSE | re.DOTALL,
+)
+_INSERT = re.compile(r"\s*(?:insert|replace)\b", re.IGNORECASE)
+_VALUES = re.compile(r"\bvalues?\s*(?=\()", re.IGNORECASE)
+_UPDATE = re.compile(r"\bon\s+duplicate\s+key\s+update\b", re.IGNORECASE)
+_TAKES_NEW_VALUE = re.compile(r"\s*([\w`.]+)\s*=\s*values?\s*\(\s*([\w`.]+)\s*\)\s*", re.IGNORECASE)
+_LONGEST_STATEMENT = 1_000_000  # characters; servers refuse packets above a limit that is 16 MB or more
+
+
+@dataclass(frozen=True)
+class SqlStatement:
+    """A statement with ``?`` for each parameter, as in Java.
+
+    Rows of an ``INSERT`` or ``REPLACE`` with one list of values travel together in one statement; anything else is sent
+    row by row.
+    """
+
+    text: str
+    parameters: int
+    _head: str
+    _row: str
+    _tail: str
+    _carries_many: bool
+
+    @staticmethod
+    def parse(text: str) -> SqlStatement:
+        """Find the placeholders of a statement, and what repeats if it carries several rows."""
+        masked = _mask(text)
+        head, row, tail = _divide(text, masked)
+        if "?" in _mask(head) or "?" in _mask(tail):
+            head, row, tail = "", text, ""
+        parameters = masked.count("?")
+        if parameters == 0:
+            message = f"The statement has no placeholder, so no record would get into the database: {text}"
+            raise ProgramError(message)
+        return SqlStatement(text, parameters, head, _format(row), tail, _carries_many=bool(head))
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Tell whether writing the same row again leaves the table as it is, given a key that makes rows unique."""
+        masked = _mask(self.text)
+        if re.match(r"\s*(?:replace|insert\s+ignore)\b", masked, re.IGNORECASE):
+            return True
+        update = _UPDATE.search(masked)
+        if update is None:
+            return False
+        assignments = [_TAKES_NEW_VALUE.fullmatch(part) for part in self.text[update.end() :].rstrip("; \n").split(",")]
+        return all(found is not None and found[1] == found[2] for found in assignments)
+
+    def render(self, rows: Sequence[Sequence[Any]], escape: Callable[[Any], str]) -> Iterator[tuple[str, int]]:
+        """Yield finished statements, each with the number of rows it carries, in their order."""
+        if not self._carries_many:
+            for row in rows:
+                yield self._fill(row, escape), 1
+            return
+        filled: list[str] = []
+        length = 0
+        for row in rows:
+            text = self._fill(row, escape)
+            if filled and length + len(text) > _LONGEST_STATEMENT:
+                yield f"{self._head}{','.join(filled)}{self._tail}", len(filled)
+                filled, length = [], 0
+            filled.append(text)
+            length += len(text) + 1
+        if filled:
+            yield f"{self._head}{','.join(filled)}{self._tail}", len(filled)
+
+    def _fill(self, row: Sequence[Any], escape: Callable[[Any], str]) -> str:
+        try:
+            return self._row % tuple(map(escape, row))
+        except (TypeError, AttributeError) as error:
+            problem = (
+                f"one of its values is of a type that the database does not know ({error})"
+                if len(row) == self.parameters
+                else f"it has {len(row)} values for {self.parameters} placeholders"
+            )
+            message = f"A record cannot be written: {problem}.\n  values     {row!r:.300}\n  statement  {self.text}"
+            raise ProgramError(message) from error
+
+
+def _mask(text: str) -> str:
+    return _QUOTED.sub(lambda quoted: "x" * len(quoted.group()), text)
+
+
+def _format(text: str) -> str:
+    """Turn placeholders into those of Python's formatting."""
+    parts: list[str] = []
+    end = 0
+    for quoted in _QUOTED.finditer(text):
+        parts += [text[end : quoted.start()].replace("%", "%%").replace("?", "%s"), quoted.group().replace("%", "%%")]
+        end = quoted.end()
+    parts.append(text[end:].replace("%", "%%").replace("?", "%s"))
+    return "".join(parts)
+
+
+def _divide(text: str, masked: str) -> tuple[str, str, str]:
+    """Return what comes before the list of values, the list, and what comes after."""
+    values = _VALUES.search(masked) if _INSERT.match(masked) else None
+    if values is None:
+        return "", text, ""
+    depth = 0
+    for position in range(values.end(), len(masked)):
+        depth += {"(": 1, ")": -1}.get(masked[position], 0)
+        if depth == 0:
+            end = position + 1
+            tail = text[end:].rstrip("; \n")
+            if tail.lstrip().startswith(","):
+                break  # several lists of values in one statement: the program has its own idea of how rows travel
+            return text[: values.end()], text[values.end() : end], tail
+    return "", text, ""

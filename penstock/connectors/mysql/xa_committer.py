@@ -1,0 +1,73 @@
+"""Commits prepared branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.connectors.mysql.connection import is_transient
+from penstock.connectors.mysql.library import library
+from penstock.connectors.sink_protocol import Committer
+from penstock.errors import ExternalSystemError
+
+if TYPE_CHECKING:
+    from penstock.connectors.mysql.xa_branch import BranchNames, XaBranch
+    from penstock.connectors.mysql.xa_session import XaSession
+
+__all__ = ["XaCommitter"]
+
+
+class XaCommitter(Committer):
+    """Commits in order; a branch that is not there any more was committed before."""
+
+    def __init__(self, names: BranchNames, session: XaSession) -> None:
+        self._names = names
+        self._session = session
+        self._tried: set[XaBranch] = set()
+
+    def commit(self, committables: list[Any]) -> list[Any]:
+        """Commit; those that meet a failure that may pass, and all after them, are to be tried again."""
+        left = list(committables)
+        try:
+            self._session.open()
+            while left and self.commit_branch(left[0]):
+                del left[0]
+        except library().err.MySQLError as error:
+            if not is_transient(error):
+                raise
+        finally:
+            self._session.close()  # a connection that is kept from one checkpoint to the next may be lost by then
+        return left
+
+    def recover(self, committables: list[Any]) -> list[Any]:
+        """Commit what a restored checkpoint holds, after the processes that prepared it are cut off."""
+        self._tried.update(committables)
+        try:
+            self._session.open()
+            for owner in sorted({branch.owner for branch in committables}):
+                self._session.evict(self._names.lock(owner))
+        except library().err.MySQLError as error:
+            self._session.close()
+            if not is_transient(error):
+                raise
+            return committables
+        return self.commit(committables)
+
+    def commit_branch(self, branch: XaBranch) -> bool:
+        """Commit one branch; tell whether it is committed now."""
+        was_tried = branch in self._tried
+        self._tried.add(branch)
+        if not self._session.commit(branch):
+            if branch in self._session.prepared(branch.sink):
+                return False  # the connection that prepared it has not ended yet
+            if not was_tried:
+                message = (
+                    f"The prepared transaction {branch.literal} at {self._session.options.place} is gone before it was "
+                    "committed: somebody else has committed it or rolled it back. In the second case its rows are lost."
+                )
+                raise ExternalSystemError(message)
+        self._tried.discard(branch)
+        return True
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._session.close()
