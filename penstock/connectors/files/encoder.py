@@ -19,7 +19,7 @@ from penstock.vocabulary.serialization import Encoder, SerializationSchema
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["CsvEncoder", "JsonLinesEncoder", "as_encoder"]
+__all__ = ["CsvEncoder", "JsonLinesEncoder", "as_encoder", "encode_all"]
 
 
 class JsonLinesEncoder(Encoder[Any]):
@@ -133,6 +133,17 @@ def as_encoder(given: Any) -> Encoder[Any]:
         raise ProgramError(message)
     takes_stream = len(_needed_parameters(function)) > 1
     return _StreamFunctionEncoder(function) if takes_stream else _FunctionEncoder(function)
+
+
+def encode_all(encoder: Encoder[Any], elements: Sequence[Any]) -> bytes:
+    """Return the bytes of many records."""
+    encode_run: Callable[[Sequence[Any]], bytes] | None = getattr(encoder, "encode_run", None)
+    if encode_run is not None:
+        return encode_run(elements)
+    buffer = io.BytesIO()
+    for element in elements:
+        encoder.encode(element, buffer)
+    return buffer.getvalue()
 
 
 def _needed_parameters(function: Callable[..., Any]) -> list[str]:

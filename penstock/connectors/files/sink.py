@@ -12,7 +12,8 @@ from penstock.connectors.files.part_storage import part_storage
 from penstock.connectors.files.sink_builder import SinkBuilder, bulk_settings, row_settings
 from penstock.connectors.files.sink_committer import PartCommitter
 from penstock.connectors.files.sink_writer import PartWriter
-from penstock.connectors.sink_protocol import Delivery, Sink
+from penstock.connectors.sink_protocol import Sink
+from penstock.vocabulary.delivery import Delivery
 
 if TYPE_CHECKING:
     from penstock.connectors.files.compaction import FileCompactor, FileCompactStrategy
