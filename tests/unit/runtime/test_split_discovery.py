@@ -131,8 +131,10 @@ def test_a_subtask_without_splits_does_not_hold_time_back_and_takes_part_when_it
     run.settle()
     assert run.collected.get("out", []) == [100], "the window up to 150 has fired: the other subtask is idle"
     SHELVES["b"] = [260]
-    SHELVES["a"] += [400]
     run.advance(800)
+    run.step()
+    run.advance(200)  # a watermark of the new split brings its subtask back
+    SHELVES["a"] += [400]
     run.step()
     run.advance(200)
     run.settle()
