@@ -44,6 +44,8 @@ class ReaderContext:
     """Says, from any thread, that there is something to read now: an idle subtask asks again at once."""
     side_output: Callable[[str, list[Any]], None] = lambda tag, records: None
     """Emits records into the side output with this id; to be called from ``read`` only."""
+    is_checkpointed: bool = True
+    """Whether the job takes checkpoints, so that ``committed`` will be called."""
     shared: dict[str, Any] = field(default_factory=dict)
     """Where the readers of one subtask keep what they share (one connection for all splits)."""
 

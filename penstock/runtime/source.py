@@ -103,6 +103,7 @@ class SplitSourceOperator(SourceOperator):
             now=self.context.clock.now,
             wake_up=self.context.services.get("wake_up", lambda: None),
             side_output=lambda tag, records: self.output.side(tag)(records, None),
+            is_checkpointed=self.context.services.get("is_checkpointed", True),
         )
         splits = self._find_splits()
         mine = {split.id for split in splits.values()}

@@ -60,7 +60,8 @@ class Task:
         self.processing_time = ProcessingTimeService(clock)
         self.outbox: list[tuple[int, bytes]] = []
         self.metrics = MetricGroup(clock.now)
-        self._services = {"job_name": job.name, **services}
+        is_checkpointed = job.checkpoints.is_checkpointing_enabled()
+        self._services = {"job_name": job.name, "is_checkpointed": is_checkpointed, **services}
         self._attempt = attempt
         self._link = link
         self._is_released = link is None

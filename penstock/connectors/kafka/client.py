@@ -1,0 +1,72 @@
+"""The client library of Kafka, loaded when it is first needed, and the settings of its clients."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import ProgramError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["admin_library", "client_settings", "connection_settings", "describe", "is_temporary", "library"]
+
+# Java clients turn bytes into objects by classes named in their settings; here a schema of the program does that, as in
+# Flink, which overrides these.
+_REPLACED_BY_SCHEMAS = {"key.deserializer", "value.deserializer", "key.serializer", "value.serializer"}
+
+
+def library() -> Any:
+    """Return the module ``confluent_kafka``."""
+    return _load("confluent_kafka")
+
+
+def admin_library() -> Any:
+    """Return the module ``confluent_kafka.admin``."""
+    return _load("confluent_kafka.admin")
+
+
+def _load(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        message = "Kafka needs the package confluent-kafka. Install it with: pip install 'penstock[kafka]'"
+        raise ProgramError(message) from error
+
+
+def client_settings(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a client of librdkafka for properties as they are written for Java's."""
+    settings = {key: value for key, value in properties.items() if key not in _REPLACED_BY_SCHEMAS}
+    if settings.get("auto.offset.reset") == "none":
+        settings["auto.offset.reset"] = "error"
+    return settings
+
+
+def connection_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those settings of a client that say how to reach the brokers."""
+    kinds = ("bootstrap.", "metadata.broker", "security.", "ssl.", "sasl.", "socket.", "broker.", "client.", "log_")
+    return {key: value for key, value in settings.items() if key.startswith(kinds)}
+
+
+def is_temporary(error: Any) -> bool:
+    """Tell whether a ``KafkaError`` goes away by itself: brokers are down, slow, or still electing a leader."""
+    codes = library().KafkaError
+    return not error.fatal() and (
+        error.retriable()
+        or error.code()
+        in (
+            codes._TRANSPORT,
+            codes._ALL_BROKERS_DOWN,
+            codes._TIMED_OUT,
+            codes._TIMED_OUT_QUEUE,
+            codes._WAIT_COORD,
+            codes._RESOLVE,
+            codes.UNSTABLE_OFFSET_COMMIT,
+        )
+    )
+
+
+def describe(error: Any) -> str:
+    """Return what a ``KafkaError`` says, with its name."""
+    return f"{error.str()} ({error.name()})"

@@ -1,0 +1,101 @@
+"""Commits transactions: those of this process quickly, those of dead ones by writing them again if need be."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from penstock.connectors.kafka.client import admin_library, connection_settings, library
+from penstock.connectors.kafka.transaction import TransactionalProducer
+from penstock.connectors.kafka.transactional_ids import group_offset
+from penstock.connectors.sink_protocol import Committer
+from penstock.errors import ExternalSystemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.connectors.kafka.transaction import KafkaCommittable
+    from penstock.connectors.kafka.transactional_writer import PendingTransactions
+
+__all__ = ["KafkaCommitter"]
+
+_ATTEMPTS = 5
+
+
+class KafkaCommitter(Committer):
+    """Commits for one subtask."""
+
+    def __init__(
+        self,
+        settings: dict[str, Any],
+        pending: PendingTransactions,
+        producer_class: Callable[[dict[str, Any], str], TransactionalProducer] = TransactionalProducer,
+    ) -> None:
+        self._settings = settings
+        self._pending = pending
+        self._producer_class = producer_class
+        self._admin: Any = None
+
+    def commit(self, committables: list[KafkaCommittable]) -> list[KafkaCommittable]:
+        """Commit; return those for which the brokers do not answer now."""
+        return [committable for committable in committables if not self._commit(committable)]
+
+    def recover(self, committables: list[KafkaCommittable]) -> list[KafkaCommittable]:
+        """Commit what a checkpoint holds; nothing is left for later."""
+        for committable in committables:
+            self._write_again_if_missing(committable)
+        return []
+
+    def close(self) -> None:
+        """Let the client go."""
+        self._admin = None
+
+    def _commit(self, committable: KafkaCommittable) -> bool:
+        producer = self._pending.get(committable)
+        if producer is None:
+            self._write_again_if_missing(committable)
+            return True
+        try:
+            is_done = producer.commit()
+        except library().KafkaException:  # timed out, or ended by another process
+            self._pending.done(committable, is_usable=False)
+            self._write_again_if_missing(committable)
+            return True
+        if is_done:
+            self._pending.done(committable, is_usable=True)
+        return is_done
+
+    def _write_again_if_missing(self, committable: KafkaCommittable) -> None:
+        exception = library().KafkaException
+        problem: Exception | None = None
+        for _ in range(_ATTEMPTS):
+            if self._was_committed(committable):
+                return
+            producer = self._producer_class(self._settings, committable.transactional_id)
+            # A commit may have been under way; now it is either done or never will be.
+            if self._was_committed(committable):
+                return
+            try:
+                self._write(producer, committable)
+            except exception as error:  # another one has ended it, and writes it again as well: look who was first
+                problem = error
+            else:
+                return
+        message = f"The transaction {committable.transactional_id!r}, of a checkpoint, cannot be committed: {problem}"
+        raise ExternalSystemError(message) from problem
+
+    @staticmethod
+    def _write(producer: TransactionalProducer, committable: KafkaCommittable) -> None:
+        producer.begin()
+        for run in committable.runs:
+            producer.send(run)
+        producer.flush()
+        producer.mark(committable.topic, committable.lineage, committable.sequence)
+        while not producer.commit():
+            pass
+
+    def _was_committed(self, committable: KafkaCommittable) -> bool:
+        if self._admin is None:
+            self._admin = admin_library().AdminClient(connection_settings(self._settings))
+        mark = group_offset(self._admin, committable.transactional_id, threading.Event().wait)
+        return committable.was_committed(mark)

@@ -1,0 +1,140 @@
+"""The sink that writes to Kafka."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from penstock.connectors.kafka.client import client_settings
+from penstock.connectors.kafka.committer import KafkaCommitter
+from penstock.connectors.kafka.plain_writer import PlainWriter
+from penstock.connectors.kafka.transaction import TransactionalProducer
+from penstock.connectors.kafka.transactional_writer import PendingTransactions, TransactionalWriter
+from penstock.connectors.sink_protocol import Committer, Sink, SinkWriter, WriterContext
+from penstock.errors import ProgramError
+from penstock.vocabulary.delivery import Delivery
+from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.connectors.kafka.serialization import KafkaRecordSerializationSchema
+    from penstock.connectors.kafka.sink_builder import KafkaSinkBuilder
+
+__all__ = ["TRANSACTION_TIMEOUT", "KafkaSink", "SinkOptions"]
+
+T = TypeVar("T")
+
+TRANSACTION_TIMEOUT = 900_000
+"""The longest that brokers allow by themselves, in milliseconds."""
+
+_DELIVERIES = {
+    DeliveryGuarantee.EXACTLY_ONCE: Delivery.TRANSACTIONAL,
+    DeliveryGuarantee.AT_LEAST_ONCE: Delivery.AT_LEAST_ONCE,
+    DeliveryGuarantee.NONE: Delivery.AT_MOST_ONCE,
+}
+
+
+@dataclass(frozen=True)
+class SinkOptions:
+    """What the builder has gathered."""
+
+    schema: KafkaRecordSerializationSchema[Any]
+    properties: Mapping[str, Any]
+    guarantee: DeliveryGuarantee = DeliveryGuarantee.NONE
+    transactional_id_prefix: str | None = None
+    pool_size: int | None = None
+    """How many transactions of a subtask may wait for their checkpoints at the same time."""
+    logs_failures_only: bool = False
+
+
+class KafkaSink(Sink[T]):
+    """Writes to topics of Kafka; ``KafkaSink.builder()`` makes one.
+
+    With ``EXACTLY_ONCE`` records become visible to ``read_committed`` consumers when the checkpoint they belong to is
+    complete.
+    """
+
+    producer_class = TransactionalProducer
+
+    def __init__(self, options: SinkOptions) -> None:
+        self._options = options
+        self._pending = PendingTransactions()
+
+    @staticmethod
+    def builder() -> KafkaSinkBuilder:
+        """Start making a sink."""
+        from penstock.connectors.kafka.sink_builder import KafkaSinkBuilder
+
+        return KafkaSinkBuilder()
+
+    @property
+    def delivery(self) -> Delivery:  # type: ignore[override] # it depends on what the program asked for
+        """Return what happens to records that are written again after a failure."""
+        return _DELIVERIES[self._options.guarantee]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pending": None}  # producers belong to a process
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._pending = PendingTransactions()
+
+    def create_writer(self, context: WriterContext) -> SinkWriter[T]:
+        """Start writing from nothing; what a former job left open under the same prefix is ended."""
+        return self.restore_writer(context, [])
+
+    def restore_writer(self, context: WriterContext, states: list[Any]) -> SinkWriter[T]:
+        """Go on writing; what is open and in no checkpoint is ended."""
+        options = self._options
+        if options.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+            waits = options.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
+            logs_only = options.logs_failures_only
+            return PlainWriter(options.schema, self._settings(), context, waits=waits, logs_failures_only=logs_only)
+        return TransactionalWriter(
+            options.schema,
+            self._settings(),
+            options.transactional_id_prefix or f"penstock-{context.job_name}-{context.operator_id}",
+            context,
+            pending=self._pending,
+            states=states,
+            pool_size=options.pool_size,
+            producer_class=self.producer_class,
+        )
+
+    def create_committer(self, context: WriterContext) -> Committer | None:
+        """Return what commits transactions, if there are some."""
+        if self._options.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+            return None
+        return KafkaCommitter(self._settings(), self._pending, self.producer_class)
+
+    def check(self, *, checkpoint_interval: int | None, checkpoint_timeout: int) -> None:
+        """Refuse transactions that nobody would commit, or that the brokers may abort before they are committed."""
+        if self._options.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+            return
+        if checkpoint_interval is None:
+            message = (
+                "A Kafka sink with EXACTLY_ONCE commits when a checkpoint is complete, and this job takes none. "
+                "Call env.enable_checkpointing(interval), or ask for AT_LEAST_ONCE."
+            )
+            raise ProgramError(message)
+        timeout = int(self._settings()["transaction.timeout.ms"])
+        needed = checkpoint_interval + checkpoint_timeout
+        if timeout < needed:
+            message = (
+                f"transaction.timeout.ms of the Kafka sink is {timeout} ms: Kafka may abort a transaction before its "
+                f"checkpoint is complete, which can take {needed} ms (interval {checkpoint_interval} ms + checkpoint "
+                f"timeout {checkpoint_timeout} ms). Set it to {needed} or more (transaction.max.timeout.ms of the "
+                "brokers must allow it), or shorten interval or timeout of the checkpoints."
+            )
+            raise ProgramError(message)
+
+    def _settings(self) -> dict[str, Any]:
+        settings = {
+            "partitioner": "murmur2_random",  # keys go to the partitions that Java's clients choose
+            "log_level": 3,
+            **client_settings(self._options.properties),
+        }
+        if self._options.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+            settings.setdefault("transaction.timeout.ms", TRANSACTION_TIMEOUT)
+        return settings
