@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.data_stream import DataStream
@@ -24,11 +24,15 @@ from penstock.graph.steps import SourceFunctionStep, SourceStep
 from penstock.graph.validate import validate
 from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.job import JobExecutionResult, JobID
+from penstock.vocabulary.rows import Row
 from penstock.vocabulary.source_functions import ParallelSourceFunction, SourceFunction
 from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
 if TYPE_CHECKING:
+    from penstock.connectors.files.bulk_format import BulkFormat
+    from penstock.connectors.files.stream_format import StreamFormat
     from penstock.execution.spark.job_run import JobRun
+    from penstock.vocabulary.durations import Duration
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -99,10 +103,61 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
     ) -> DataStream[Any]:
         """Return the stream of a ``SourceFunction``; only a ``ParallelSourceFunction`` has a parallelism above 1."""
+        if isinstance(source_func, Source):  # older programs hand over connectors in this way
+            return self.from_source(source_func, WatermarkStrategy.no_watermarks(), source_name, type_info)
         check_function(source_func, SourceFunction, "add_source", allow_callable=False)
         parallelism = None if isinstance(source_func, ParallelSourceFunction) else 1
         name = step_name("Source", source_func) if source_name == "Custom Source" else source_name
         return self._source(name, SourceFunctionStep(function=source_func), parallelism, type_info)
+
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
+        """Return the lines of a text file, of all files of a directory, or of those that fit a pattern."""
+        # Imported here, as few programs need each of these sources.
+        from penstock.connectors.files.text_line_format import TextLineFormat
+
+        return self.read_file(TextLineFormat(charset_name), file_path)
+
+    def read_file(
+        self, input_format: StreamFormat[Any] | BulkFormat[Any], file_path: str, interval: Duration | None = None
+    ) -> DataStream[Any]:
+        """Return the records of files in any format; with an interval, the directory is watched for new ones."""
+        from penstock.connectors.files.bulk_format import BulkFormat
+        from penstock.connectors.files.file_source import FileSource
+
+        is_bulk = isinstance(input_format, BulkFormat)
+        begin = FileSource.for_bulk_file_format if is_bulk else FileSource.for_record_stream_format
+        builder = begin(input_format, file_path)  # type: ignore[arg-type]
+        if interval is not None:
+            builder = builder.monitor_continuously(interval)
+        return self._source("File Source", SourceStep(source=builder.build()), None, None)
+
+    def socket_text_stream(self, host: str, port: int, delimiter: str = "\n", max_retry: int = 0) -> DataStream[str]:
+        """Return the lines that a server sends, with parallelism 1; what a failure loses cannot be read again."""
+        from penstock.connectors.socket_text import SocketTextSource
+
+        source = SocketTextSource(host, port, delimiter, max_retry)
+        return self._source("Socket Stream", SourceStep(source=source), 1, None)
+
+    def from_data_frame(
+        self,
+        data_frame: Any,
+        record_type: Callable[..., Any] = Row,
+        *,
+        directory: str | None = None,
+        keep_files: bool = False,
+    ) -> DataStream[Any]:
+        """Return the rows of a batch DataFrame of Spark, as ``Row``, ``dict``, ``tuple`` or objects of your own class.
+
+        When the job starts, the rows are stored as Parquet files below a directory that all executors can read, so that
+        they can be read again after a failure. Without a directory it is a temporary one, where all of Spark runs on
+        this machine. The files are removed when the program ends, unless they are to be kept.
+        """
+        from penstock.connectors.data_frame import DataFrameSource
+        from penstock.execution.spark.stored_data_frame import StoredDataFrame
+
+        store = StoredDataFrame(data_frame, directory, keep_files=keep_files)
+        source = DataFrameSource(store, record_type=record_type)
+        return self._source("Data Frame Source", SourceStep(source=source), None, None)
 
     def _source(self, name: str, step: Any, parallelism: int | None, type_info: Any) -> DataStream[Any]:
         node = self.graph.add(

@@ -1,11 +1,7 @@
-"""Compressed files, known by the end of their names."""
+"""Compressed files, known by the end of their names. Codecs are imported when a file needs them."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-import zlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -25,6 +21,8 @@ class ByteStream(Protocol):
 
 
 def _gzip(file: Any) -> ByteStream:
+    import gzip
+
     return gzip.GzipFile(fileobj=file, mode="rb")
 
 
@@ -36,10 +34,14 @@ def _zstd(file: Any) -> ByteStream:
 
 
 def _bz2(file: Any) -> ByteStream:
+    import bz2
+
     return bz2.BZ2File(file)
 
 
 def _xz(file: Any) -> ByteStream:
+    import lzma
+
     return lzma.LZMAFile(file)
 
 
@@ -62,9 +64,11 @@ def decompressed(file: Any, path: str) -> ByteStream:
 
 def damage_of(error: Exception) -> str | None:
     """Return what is wrong with a compressed file; ``None`` if the error says nothing about the content."""
-    if isinstance(error, (EOFError, zlib.error, lzma.LZMAError)):
-        return f"the compressed file is damaged or cut off: {error}"
-    if isinstance(error, OSError) and error.errno is None:
+    import lzma
+    import zlib
+
+    is_damage = isinstance(error, (EOFError, zlib.error, lzma.LZMAError))
+    if is_damage or (isinstance(error, OSError) and error.errno is None):
         return f"the compressed file is damaged or cut off: {error}"
     return None
 

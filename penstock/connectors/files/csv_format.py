@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvFormat"]
 
-Converter = Callable[[str], Any]
+_Converter = Callable[[str], Any]
 
 
 class CsvFormat(StreamFormat[Any]):
@@ -44,7 +44,7 @@ class CsvFormat(StreamFormat[Any]):
 
     def __init__(
         self,
-        columns: Sequence[str] | Mapping[str, Converter] | None = None,
+        columns: Sequence[str] | Mapping[str, _Converter] | None = None,
         *,
         has_header: bool = True,
         record_type: Callable[..., Any] = dict,

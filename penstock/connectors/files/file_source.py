@@ -55,6 +55,7 @@ class FileSource(Source[T]):
     def __init__(self, settings: Any, clock: Clock | None = None) -> None:
         self._settings: _Settings = settings
         self._clock = clock or SystemClock()
+        self._lanes = 1
         self.discovery_interval = settings.discovery_interval
         is_static = settings.discovery_interval is None
         self.boundedness = Boundedness.BOUNDED if is_static else Boundedness.CONTINUOUS_UNBOUNDED
@@ -79,6 +80,7 @@ class FileSource(Source[T]):
 
     def create_splits(self, parallelism: int) -> Sequence[SourceSplit]:
         """Find the files and deal them out."""
+        self._lanes = parallelism
         files = self._settings.enumerator.enumerate_files(self._settings.paths)
         return self._deal(self._settled(files), parallelism)
 
@@ -87,7 +89,7 @@ class FileSource(Source[T]):
         if self.discovery_interval is None:
             return ()
         seen = {split.path for each in known for split in each.detail.splits}
-        lanes = max((each.detail.lanes for each in known), default=1)
+        lanes = max((each.detail.lanes for each in known), default=self._lanes)
         files = self._settings.enumerator.enumerate_files(self._settings.paths)
         return self._deal(self._settled([file for file in files if file.path not in seen]), lanes)
 

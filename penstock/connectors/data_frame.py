@@ -1,0 +1,49 @@
+"""The source of the rows of a Spark DataFrame, by way of files, so that they can be read again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.connectors.files.file_source import FileSource
+from penstock.connectors.files.parquet_format import ParquetFormat
+from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.errors import ProgramError
+from penstock.vocabulary.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["DataFrameSource"]
+
+
+class DataFrameSource(Source[Any]):
+    """Reads the rows of a DataFrame from the Parquet files that it is stored in when the job starts.
+
+    Args:
+        store: Stores the DataFrame, unless that was done before, and returns the directory; stays on the driver.
+        record_type: What rows become: ``Row``, ``dict``, ``tuple``, or a class that takes the fields as keyword
+            arguments, such as a dataclass.
+    """
+
+    boundedness = Boundedness.BOUNDED
+
+    def __init__(self, store: Callable[[], str], *, record_type: Callable[..., Any] = Row) -> None:
+        self._store: Callable[[], str] | None = store
+        self._format = ParquetFormat(record_type=record_type)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_store": None}
+
+    def create_splits(self, parallelism: int) -> Sequence[SourceSplit]:
+        """Store the DataFrame and divide its files."""
+        if self._store is None:
+            message = "A DataFrame can be read only by the program that made it."
+            raise ProgramError(message)
+        return self._files(self._store()).create_splits(parallelism)
+
+    def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[Any]:
+        """Start reading files."""
+        return self._files("").open_split(split, position, context)
+
+    def _files(self, directory: str) -> FileSource[Any]:
+        return FileSource.for_bulk_file_format(self._format, directory).build()

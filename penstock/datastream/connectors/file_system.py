@@ -1,0 +1,40 @@
+"""Files as input, at the place PyFlink gives them."""
+
+from penstock.connectors.files.avro_format import AvroFormat
+from penstock.connectors.files.bulk_format import BulkFormat, BulkReader
+from penstock.connectors.files.csv_format import CsvFormat
+from penstock.connectors.files.file_enumerator import FileEnumerator, FileEnumeratorProvider
+from penstock.connectors.files.file_reader import FileReader
+from penstock.connectors.files.file_source import FileSource, FileSourceBuilder
+from penstock.connectors.files.file_source_split import FileSourceSplit
+from penstock.connectors.files.input_file import InputFile
+from penstock.connectors.files.json_lines_format import JsonLinesFormat
+from penstock.connectors.files.line_format import LineFormat
+from penstock.connectors.files.orc_format import OrcFormat
+from penstock.connectors.files.parquet_format import ParquetFormat
+from penstock.connectors.files.split_assigner import FileSplitAssigner, FileSplitAssignerProvider
+from penstock.connectors.files.stream_format import SimpleStreamFormat, StreamFormat
+from penstock.connectors.files.text_line_format import TextLineFormat
+
+__all__ = [
+    "AvroFormat",
+    "BulkFormat",
+    "BulkReader",
+    "CsvFormat",
+    "FileEnumerator",
+    "FileEnumeratorProvider",
+    "FileReader",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSourceSplit",
+    "FileSplitAssigner",
+    "FileSplitAssignerProvider",
+    "InputFile",
+    "JsonLinesFormat",
+    "LineFormat",
+    "OrcFormat",
+    "ParquetFormat",
+    "SimpleStreamFormat",
+    "StreamFormat",
+    "TextLineFormat",
+]
