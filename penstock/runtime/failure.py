@@ -10,7 +10,15 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PenstockError, ProgramError, SerializationError, UserFunctionError
+from penstock.errors import (
+    ExternalSystemError,
+    JobFailedError,
+    MalformedRecordError,
+    PenstockError,
+    ProgramError,
+    SerializationError,
+    UserFunctionError,
+)
 from penstock.runtime.functions import describe_function
 from penstock.runtime.operator import Operator
 from penstock.runtime.writer import ExchangeWriter
@@ -48,6 +56,8 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
         place.operator = _source_of(error, task)
     if isinstance(error, PenstockError) and place.operator is None:
         return error
+    if isinstance(error, MalformedRecordError | ExternalSystemError | JobFailedError) and place.user_frames is None:
+        return error  # a connector has explained it, and no function of the program is to blame
     if isinstance(error, ProgramError) and place.user_frames is None:
         return _in_step(error, place)
     if place.operator is None:
