@@ -49,7 +49,7 @@ class CompactionQueue:
         compactor: How.
         storage: Where the files are.
         part_format: The sink's format, for compactors that write records.
-        place_in: Gives the place of a new compacted file in a bucket.
+        place_for: Gives the place of the file that several are made into, by the first of them.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class CompactionQueue:
         compactor: FileCompactor,
         storage: PartStorage,
         part_format: PartFormat,
-        place_in: Callable[[str], OpenPart],
+        place_for: Callable[[PendingPart], OpenPart],
     ) -> None:
         self._strategy = strategy
         self._compactor = compactor
         self._storage = storage
         self._format = part_format
-        self._place_in = place_in
+        self._place_for = place_for
         self._groups: dict[str, _Group] = {}
 
     def restore(self, waiting: Iterable[tuple[int, tuple[PendingPart, ...]]]) -> None:
@@ -89,7 +89,8 @@ class CompactionQueue:
         if isinstance(self._compactor, IdenticalFileCompactor):
             return [part for group in due.values() for part in group.parts]
         # Numbers are given here, one after the other; only the copying is done side by side.
-        tasks = [(g.parts, self._place_in(b) if len(g.parts) > 1 else None) for b, g in due.items()]
+        groups = [group.parts for group in due.values()]
+        tasks = [(parts, self._place_for(parts[0]) if len(parts) > 1 else None) for parts in groups]
         if len(tasks) > 1 and self._strategy.threads > 1:
             with ThreadPoolExecutor(self._strategy.threads, thread_name_prefix="compaction") as threads:
                 return list(threads.map(lambda task: self._compacted(*task), tasks))

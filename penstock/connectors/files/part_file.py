@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from penstock.connectors.files.part_stream import PartStream
     from penstock.vocabulary.serialization import BulkWriterFactory, Encoder
 
-__all__ = ["BulkFormat", "BulkPart", "Part", "PartFormat", "RowFormat", "RowPart"]
+__all__ = ["BulkPart", "BulkParts", "Part", "PartFormat", "RowPart", "RowParts"]
 
 
 class Part(ABC):
@@ -124,7 +124,7 @@ class PartFormat(ABC):
         """Begin a file, or go on with it."""
 
 
-class RowFormat(PartFormat):
+class RowParts(PartFormat):
     """Records one after the other."""
 
     can_resume = True
@@ -137,7 +137,7 @@ class RowFormat(PartFormat):
         return RowPart(place, stream, self.encoder)
 
 
-class BulkFormat(PartFormat):
+class BulkParts(PartFormat):
     """Records in the blocks or columns of a bulk writer."""
 
     can_resume = False

@@ -1,8 +1,8 @@
 """What part files are called: hidden while they are written, plain once they are finished.
 
 A finished file is ``<prefix>-<subtask>-<number><suffix>``. Before that it is
-``.<prefix>-<subtask>-<number><suffix>.inprogress.<id>``. The first half of the id is the same for all files of one
-sink, from one restart to the next: so the sink knows which unfinished files are its own.
+``.<prefix>-<subtask>-<number><suffix>.inprogress.<id>``. The id tells whose file it is, from one restart to the next:
+12 digits for the sink, 4 for the subtask, 10 for its number among all files that the subtask has begun, 6 at random.
 """
 
 from __future__ import annotations
@@ -69,26 +69,30 @@ class PartNames:
 
     Args:
         config: Prefix and suffix.
-        token: 16 hexadecimal digits that no other sink has.
+        token: 12 hexadecimal digits that no other sink has.
     """
 
     def __init__(self, config: OutputFileConfig, token: str) -> None:
         self.token = token
         self._prefix = config.get_part_prefix()
         self._suffix = config.get_part_suffix()
-        prefix, suffix = re.escape(self._prefix), re.escape(self._suffix)
-        finished = rf"(?:compacted-)?{prefix}-(\d+)-(\d+){suffix}"
-        self._finished = re.compile(finished)
-        dashed = f"{token[:8]}-{token[8:12]}-{token[12:]}"
-        self._unfinished = re.compile(rf"\.{finished}\.inprogress\.{dashed}-[0-9a-f-]+")
+        self._finished = re.compile(rf"(?:compacted-)?{re.escape(self._prefix)}-(\d+)-(\d+){re.escape(self._suffix)}")
+        # The id alone decides: prefix and suffix may have been others when the file was begun.
+        id_ = rf"{token[:8]}-{token[8:]}-(\w{{4}})-(\w{{4}})-(\w{{6}})\w{{6}}"
+        self._unfinished = re.compile(rf"\..*\.inprogress\.{id_}")
 
-    def finished(self, subtask: int, number: int, *, compacted: bool = False) -> str:
+    def finished(self, subtask: int, number: int) -> str:
         """Return the name of a finished file."""
-        return f"{'compacted-' if compacted else ''}{self._prefix}-{subtask}-{number}{self._suffix}"
+        return f"{self._prefix}-{subtask}-{number}{self._suffix}"
 
-    def unfinished(self, finished: str) -> str:
+    def compacted(self, finished: str) -> str:
+        """Return the name of what several files are made into, by the name that the first of them would have had."""
+        return f"compacted-{finished}"
+
+    def unfinished(self, finished: str, subtask: int, number: int) -> str:
         """Return a new hidden name for a file that is going to have the given one."""
-        return f".{finished}.inprogress.{uuid.UUID(hex=self.token + uuid.uuid4().hex[:16])}"
+        id_ = uuid.UUID(hex=f"{self.token}{subtask:04x}{number:010x}{uuid.uuid4().hex[:6]}")
+        return f".{finished}.inprogress.{id_}"
 
     def number_of_finished(self, name: str, subtask: int) -> int | None:
         """Return the number in the name of a finished file of a subtask, None for all other names."""
@@ -96,6 +100,6 @@ class PartNames:
         return int(match[2]) if match and int(match[1]) == subtask else None
 
     def place_of_unfinished(self, name: str) -> tuple[int, int] | None:
-        """Return the subtask and the number in the name of an unfinished file of this sink, None for all others."""
+        """Return by which subtask, and as which of its files, one of this sink was begun; None for all other names."""
         match = self._unfinished.fullmatch(name)
-        return (int(match[1]), int(match[2])) if match else None
+        return (int(match[1], 16), int(match[2] + match[3], 16)) if match else None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from penstock.vocabulary.durations import TimeLength
 
 __all__ = [
+    "UNLIMITED",
     "CheckpointRollingPolicy",
     "DefaultRollingPolicy",
     "DefaultRollingPolicyBuilder",
@@ -24,6 +25,7 @@ __all__ = [
 T = TypeVar("T")
 
 UNLIMITED = 1 << 62
+"""The size of a file that is closed for other reasons than its size."""
 
 
 class PartFileInfo(Protocol):

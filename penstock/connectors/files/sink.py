@@ -17,6 +17,7 @@ from penstock.vocabulary.delivery import Delivery
 
 if TYPE_CHECKING:
     from penstock.connectors.files.compaction import FileCompactor, FileCompactStrategy
+    from penstock.connectors.files.part_storage import PartStorage
     from penstock.connectors.files.rolling_policy import RollingPolicy
     from penstock.connectors.files.sink_settings import SinkSettings
     from penstock.connectors.sink_protocol import Committer, SinkWriter, WriterContext
@@ -36,17 +37,19 @@ class _BucketSink(Sink[Any]):
 
     def create_writer(self, context: WriterContext) -> SinkWriter[Any]:
         """Start writing from nothing."""
-        storage, path = part_storage(self.settings.base_path)
-        return PartWriter(self.settings, storage, path, context)
+        return PartWriter(self.settings, *self.open_storage(), context)
 
     def restore_writer(self, context: WriterContext, states: list[Any]) -> SinkWriter[Any]:
         """Go on with the open files of a checkpoint, and remove those that were begun after it."""
-        storage, path = part_storage(self.settings.base_path)
-        return PartWriter(self.settings, storage, path, context, states)
+        return PartWriter(self.settings, *self.open_storage(), context, states)
 
     def create_committer(self, context: WriterContext) -> Committer:
         """Return what gives closed files their names."""
-        return PartCommitter(part_storage(self.settings.base_path)[0])
+        return PartCommitter(self.open_storage()[0])
+
+    def open_storage(self) -> tuple[PartStorage, str]:
+        """Return the file system of the base path, and the path in it."""
+        return part_storage(self.settings.base_path)
 
 
 class FileSink(_BucketSink):

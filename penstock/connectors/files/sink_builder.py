@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from penstock.connectors.files.bucket_assigner import BucketAssigner
 from penstock.connectors.files.compaction import ConcatFileCompactor, RecordWiseFileCompactor
 from penstock.connectors.files.encoder import as_encoder
-from penstock.connectors.files.part_file import BulkFormat, RowFormat
+from penstock.connectors.files.part_file import BulkParts, RowParts
 from penstock.connectors.files.part_names import OutputFileConfig
 from penstock.connectors.files.rolling_policy import (
     CheckpointRollingPolicy,
@@ -32,13 +32,13 @@ __all__ = ["SinkBuilder", "bulk_settings", "row_settings"]
 
 def row_settings(base_path: object, encoder: Any) -> SinkSettings:
     """Return the settings of a sink that writes record by record."""
-    return SinkSettings(str(base_path), RowFormat(as_encoder(encoder)), DefaultRollingPolicy())
+    return SinkSettings(str(base_path), RowParts(as_encoder(encoder)), DefaultRollingPolicy())
 
 
 def bulk_settings(base_path: object, writer_factory: BulkWriterFactory[Any]) -> SinkSettings:
     """Return the settings of a sink that writes in bulk."""
     require_instance(writer_factory, BulkWriterFactory, "A bulk format is written by a BulkWriterFactory.")
-    return SinkSettings(str(base_path), BulkFormat(writer_factory), OnCheckpointRollingPolicy())
+    return SinkSettings(str(base_path), BulkParts(writer_factory), OnCheckpointRollingPolicy())
 
 
 class SinkBuilder:
@@ -68,7 +68,7 @@ class SinkBuilder:
 
     def _with_rolling_policy(self, policy: RollingPolicy[Any]) -> Self:
         require_instance(policy, RollingPolicy, "When files are closed is said by a RollingPolicy.")
-        if isinstance(self._settings.part_format, BulkFormat) and not isinstance(policy, CheckpointRollingPolicy):
+        if isinstance(self._settings.part_format, BulkParts) and not isinstance(policy, CheckpointRollingPolicy):
             message = (
                 f"A bulk format cannot be written with {type(policy).__name__}: such a file cannot be continued after "
                 "a restart, so it must be closed at every checkpoint. Use RollingPolicy.on_checkpoint_rolling_policy() "

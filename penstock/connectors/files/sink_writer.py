@@ -150,7 +150,7 @@ class PartWriter(SinkWriter[Any]):
             elements = elements[written:]
 
     def _begin(self, bucket: str, now: int) -> Part:
-        place = self._place(bucket, now)
+        place = self._free_place(bucket, now)
         part = self._format.part(place, self._storage.begin(place.hidden))
         self._parts[bucket] = part
         return part
@@ -166,22 +166,31 @@ class PartWriter(SinkWriter[Any]):
         if not self._ended:
             self._context.schedule(now + self._check_interval, self._check_time)
 
-    def _place(self, bucket: str, now: int, *, compacted: bool = False) -> OpenPart:
+    def _free_place(self, bucket: str, now: int) -> OpenPart:
         """Return the place of a new file: one whose name no finished file has."""
         directory = f"{self._base_path}/{_checked(bucket)}" if bucket else self._base_path
         subtask = self._context.subtask
-        name = self._names.finished(subtask, self._next_number, compacted=compacted)
-        if self._storage.size_of(f"{directory}/{name}") is not None:
+        name = self._names.finished(subtask, self._next_number)
+        if self._is_taken(directory, name):
             # Another run of the program has written here; its files are never replaced.
             taken = [self._names.number_of_finished(each, subtask) for each in self._storage.names_in(directory)]
             self._next_number = max(number for number in taken if number is not None) + 1
-            name = self._names.finished(subtask, self._next_number, compacted=compacted)
-        self._next_number += 1
-        hidden = f"{directory}/{self._names.unfinished(name)}"
-        return OpenPart(bucket, hidden, f"{directory}/{name}", 0, now, now)
+            name = self._names.finished(subtask, self._next_number)
+        return self._place(bucket, directory, name, now)
 
-    def _compacted_place(self, bucket: str) -> OpenPart:
-        return self._place(bucket, self._context.now(), compacted=True)
+    def _compacted_place(self, first: PendingPart) -> OpenPart:
+        """Return the place of what several files are made into; named after the first, it is read in its order."""
+        directory, _, name = first.target.rpartition("/")
+        return self._place(first.bucket, directory, self._names.compacted(name), self._context.now())
+
+    def _place(self, bucket: str, directory: str, name: str, now: int) -> OpenPart:
+        hidden = self._names.unfinished(name, self._context.subtask, self._next_number)
+        self._next_number += 1
+        return OpenPart(bucket, f"{directory}/{hidden}", f"{directory}/{name}", 0, now, now)
+
+    def _is_taken(self, directory: str, name: str) -> bool:
+        names = [name] if self._compaction is None else [name, self._names.compacted(name)]
+        return any(self._storage.size_of(f"{directory}/{each}") is not None for each in names)
 
     def _remove_unknown_files(self, states: list[WriterState]) -> None:
         """Remove the unfinished files that were begun after the checkpoint, by this subtask or one it stands for."""
@@ -219,7 +228,7 @@ class PartWriter(SinkWriter[Any]):
 
 
 def _token(lineage: str, operator_id: str) -> str:
-    return hashlib.sha256(f"{lineage}/{operator_id}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{lineage}/{operator_id}".encode()).hexdigest()[:12]
 
 
 def _checked(bucket: str) -> str:

@@ -17,7 +17,14 @@ class FileSinkRun:
 
     begun: ClassVar[list[FileSinkRun]] = []
 
-    def __init__(self, sink: Sink[Any], parallelism: int = 1, now: int = 0) -> None:
+    def __init__(
+        self,
+        sink: Sink[Any],
+        parallelism: int = 1,
+        now: int = 0,
+        storage: Callable[[], tuple[Any, str]] | None = None,
+    ) -> None:
+        self._storage = storage
         self.sink = sink
         self.parallelism = parallelism
         self.now = now
@@ -96,19 +103,21 @@ class FileSinkRun:
         self._uncommitted: list[list[Any]] = [[] for _ in range(self.parallelism)]
         self.writers = []
         self.committers = []
-        self.sink = cloudpickle.loads(cloudpickle.dumps(self.sink))
+        sink = cloudpickle.loads(cloudpickle.dumps(self.sink))
+        if self._storage is not None:
+            sink.open_storage = self._storage
         for subtask in range(self.parallelism):
             context = self.context(subtask)
-            committer = self.sink.create_committer(context)
+            committer = sink.create_committer(context)
             assert committer is not None
             self.committers.append(committer)
             if restored is None:
-                self.writers.append(self.sink.create_writer(context))
+                self.writers.append(sink.create_writer(context))
                 continue
             mine = [each for old, (each, _) in enumerate(restored) if old % self.parallelism == subtask]
             self._uncommitted[subtask] = committer.recover([part for parts in mine for part in parts])
             states = [state for _, its_states in restored for state in its_states]
-            self.writers.append(self.sink.restore_writer(context, states))
+            self.writers.append(sink.restore_writer(context, states))
 
 
 def names(directory: Path) -> list[str]:

@@ -41,8 +41,8 @@ def test_files_wait_for_their_checkpoints(tmp_path):
         assert finished(tmp_path) == {}
     run.write("c")
     run.checkpoint()
-    assert names(tmp_path) == ["compacted-part-0-3"]
-    assert finished(tmp_path) == {"compacted-part-0-3": "a\nb\nc\n"}
+    assert names(tmp_path) == ["compacted-part-0-0"]
+    assert finished(tmp_path) == {"compacted-part-0-0": "a\nb\nc\n"}
 
 
 def test_files_wait_until_they_are_large_together(tmp_path):
@@ -55,7 +55,7 @@ def test_files_wait_until_they_are_large_together(tmp_path):
     assert finished(tmp_path) == {}
     run.write("c")
     run.checkpoint()
-    assert finished(tmp_path) == {"compacted-part-0-3": "a\n--\nb\n--\nc\n"}
+    assert finished(tmp_path) == {"compacted-part-0-0": "a\n--\nb\n--\nc\n"}
 
 
 def test_a_single_file_keeps_its_name(tmp_path):
@@ -76,9 +76,9 @@ def test_each_bucket_is_compacted_for_itself(tmp_path, threads):
     run.write("a2", "b2", "c2")
     run.checkpoint()
     assert finished(tmp_path) == {
-        "a/compacted-part-0-6": "a1\na2\n",
-        "b/compacted-part-0-7": "b1\nb2\n",
-        "c/compacted-part-0-8": "c1\nc2\n",
+        "a/compacted-part-0-0": "a1\na2\n",
+        "b/compacted-part-0-1": "b1\nb2\n",
+        "c/compacted-part-0-2": "c1\nc2\n",
     }
 
 
@@ -88,8 +88,8 @@ def test_what_still_waits_at_the_end_is_compacted(tmp_path):
     run.checkpoint()
     run.write("b")
     run.finish()
-    assert names(tmp_path) == ["compacted-part-0-2"]
-    assert finished(tmp_path) == {"compacted-part-0-2": "a\nb\n"}
+    assert names(tmp_path) == ["compacted-part-0-0"]
+    assert finished(tmp_path) == {"compacted-part-0-0": "a\nb\n"}
 
 
 def test_identical_files_only_become_visible_later(tmp_path):
@@ -113,8 +113,8 @@ def test_waiting_files_survive_a_crash_before_the_commit(tmp_path):
     run.write("b")
     run.snapshot()  # completed, and the crash comes before the commit
     run.restart()
-    assert finished(tmp_path) == {"compacted-part-0-2": "a\nb\n"}
-    assert names(tmp_path) == ["compacted-part-0-2"]
+    assert finished(tmp_path) == {"compacted-part-0-0": "a\nb\n"}
+    assert names(tmp_path) == ["compacted-part-0-0"]
 
 
 def test_waiting_files_are_finished_as_they_are_when_compaction_is_switched_off(tmp_path):
@@ -140,8 +140,8 @@ def test_parquet_files_are_compacted_record_by_record(tmp_path):
     run.checkpoint()
     run.write(("b", 2))
     run.finish()
-    assert names(tmp_path) == ["compacted-part-0-2"]
-    assert parquet.read_table(tmp_path / "compacted-part-0-2").to_pydict() == {"word": ["a", "b"], "n": [1, 2]}
+    assert names(tmp_path) == ["compacted-part-0-0"]
+    assert parquet.read_table(tmp_path / "compacted-part-0-0").to_pydict() == {"word": ["a", "b"], "n": [1, 2]}
 
 
 def test_records_of_row_formats_are_read_as_the_program_says(tmp_path):
@@ -156,7 +156,7 @@ def test_records_of_row_formats_are_read_as_the_program_says(tmp_path):
     run.checkpoint()
     run.write("b")
     run.finish()
-    assert finished(tmp_path) == {"compacted-part-0-2": "a\nb\n"}
+    assert finished(tmp_path) == {"compacted-part-0-0": "a\nb\n"}
 
 
 def test_own_compactors(tmp_path):
@@ -169,7 +169,7 @@ def test_own_compactors(tmp_path):
     run.checkpoint()
     run.write("a")
     run.finish()
-    assert finished(tmp_path) == {"compacted-part-0-2": "a\nb\n"}
+    assert finished(tmp_path) == {"compacted-part-0-0": "a\nb\n"}
 
 
 def test_a_strategy_says_when():

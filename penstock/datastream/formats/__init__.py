@@ -1,0 +1,1 @@
+"""File formats, under the names and at the place PyFlink gives them."""
