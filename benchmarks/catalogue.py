@@ -24,21 +24,35 @@ JOBS: tuple[Job, ...] = (
     Job("count-1k", "keyed running count, 1,000 keys", 10_000_000),
     Job("count-1m", "keyed running count, 1,000,000 keys", 10_000_000),
     Job("words", "word count over generated text", 10_000_000),
+    Job("chain", "stateless chain of three maps and two filters, no exchange", 10_000_000),
     Job("latency-1", "latency at 1,000 records/s, one exchange", 0),
     Job("latency-2", "latency at 1,000 records/s, two exchanges", 0),
     Job("tumbling", "tumbling 10 s event-time count, 1,000 keys", 4_000_000),
     Job("sliding", "sliding 60 s / 5 s event-time sum, 1,000 keys", 1_000_000),
     Job("sessions", "session windows, gap 1 s, event time, 1,000 keys", 2_000_000),
+    Job("timers", "process function with value state and a timer per record, event time, 1,000 keys", 2_000_000),
     Job("interval-join", "interval join, 200 ms either way, 5,000 keys, half of the records per stream", 10_000_000),
     Job("window-join", "join in tumbling 1 s windows, 5,000 keys, half of the records per stream", 4_000_000),
     Job("broadcast-rules", "keyed events enriched by 1,000 broadcast rules", 10_000_000),
+    Job("q0", "Nexmark 0: bids as they are", 4_000_000),
+    Job("q1", "Nexmark 1: bids in another currency", 4_000_000),
+    Job("q2", "Nexmark 2: bids on some auctions", 4_000_000),
+    Job("q3", "Nexmark 3: who sells in three states, state kept for ever", 4_000_000),
+    Job("q5", "Nexmark 5: the auction with most bids, sliding 10 s / 2 s", 2_000_000),
+    Job("q7", "Nexmark 7: the highest bid, tumbling 10 s", 2_000_000),
+    Job("q8", "Nexmark 8: sellers who have just registered, window join, tumbling 10 s", 4_000_000),
+    Job("q11", "Nexmark 11: bids per bidder and session, gap 10 s", 2_000_000),
+    Job("q12", "Nexmark 12: bids per bidder and second of the clock", 4_000_000),
 )
+
+_NEXMARK = ("q0", "q1", "q2", "q3", "q5", "q7", "q8", "q11", "q12")
+_STATELESS = ("chain", "q0", "q1", "q2")
 
 _ALL = tuple(job.name for job in JOBS)
 _COUNTS = ("count-1k", "count-1m", "words")
 _LATENCIES = ("latency-1", "latency-2")
 _WINDOWS = ("tumbling", "sliding", "sessions")
-_ONE_STREAM = _COUNTS + _LATENCIES + _WINDOWS
+_ONE_STREAM = _COUNTS + _LATENCIES + _WINDOWS + ("chain", "timers") + _NEXMARK
 _PYFLINK_JOBS = (*_ONE_STREAM, "interval-join", "broadcast-rules")
 
 
@@ -89,6 +103,17 @@ SYSTEMS: tuple[System, ...] = (
             "sessions": 20_000,
             "interval-join": 10_000,
             "broadcast-rules": 20_000,
+            "chain": 40_000,
+            "timers": 10_000,
+            "q0": 40_000,
+            "q1": 40_000,
+            "q2": 60_000,
+            "q3": 60_000,
+            "q5": 10_000,
+            "q7": 20_000,
+            "q8": 40_000,
+            "q11": 20_000,
+            "q12": 40_000,
         },
     ),
     System(
@@ -107,6 +132,17 @@ SYSTEMS: tuple[System, ...] = (
             "sessions": 60_000,
             "interval-join": 40_000,
             "broadcast-rules": 100_000,
+            "chain": 400_000,
+            "timers": 40_000,
+            "q0": 200_000,
+            "q1": 200_000,
+            "q2": 200_000,
+            "q3": 200_000,
+            "q5": 40_000,
+            "q7": 60_000,
+            "q8": 100_000,
+            "q11": 60_000,
+            "q12": 100_000,
         },
     ),
     *(
@@ -124,6 +160,17 @@ SYSTEMS: tuple[System, ...] = (
                 "tumbling": 400_000,
                 "sliding": 200_000,
                 "sessions": 400_000,
+                "chain": 2_000_000,
+                "timers": 400_000,
+                "q0": 1_000_000,
+                "q1": 1_000_000,
+                "q2": 1_000_000,
+                "q3": 1_000_000,
+                "q5": 200_000,
+                "q7": 400_000,
+                "q8": 400_000,
+                "q11": 400_000,
+                "q12": 400_000,
             },
         )
         for mode in ("threads", "processes")
@@ -134,8 +181,8 @@ SYSTEMS: tuple[System, ...] = (
         "spark",
         variant="rows",
         environment="spark",
-        jobs=_COUNTS + _LATENCIES,
-        most={"count-1k": 500_000, "count-1m": 200_000, "words": 500_000},
+        jobs=(*_COUNTS, *_LATENCIES, "q3"),
+        most={"count-1k": 500_000, "count-1m": 200_000, "words": 500_000, "q3": 1_000_000},
     ),
     System(
         "spark-tws-pandas",
@@ -145,6 +192,15 @@ SYSTEMS: tuple[System, ...] = (
         environment="spark",
         jobs=_COUNTS,
         most={"count-1k": 500_000, "count-1m": 200_000, "words": 500_000},
+    ),
+    System(
+        "spark-udf",
+        "spark-udf",
+        "spark",
+        variant="udf",
+        environment="spark",
+        jobs=_STATELESS,
+        most={"chain": 2_000_000, "q0": 1_000_000, "q1": 1_000_000, "q2": 1_000_000},
     ),
     System("spark-sql", "spark", "spark", variant="sql", environment="spark", jobs=_LATENCIES, newest_only=True),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from benchmarks import expected_joins, join_workload, workload
+from benchmarks import expected_joins, expected_nexmark, join_workload, nexmark, workload
 
 Checks = dict[str, int]
 
@@ -17,8 +17,15 @@ def checks(job: str, records: int, parallelism: int) -> Checks:
         return _word_counts(records // workload.WORDS_PER_LINE)
     if job in join_workload.JOINS or job == join_workload.RULES_JOB:
         return expected_joins.checks(job, records, parallelism)
+    if job in nexmark.QUERIES:
+        return expected_nexmark.checks(job, records, parallelism)
+    if job == workload.CHAIN_JOB:
+        return _chained(records)
     event = workload.Events(job, records, parallelism)
     events = map(event, range(records))
+    if job == workload.TIMER_JOB:
+        # A timer of a key and a time fires once, however many records have set it.
+        return _digest(Counter({(key, time + workload.TIMER_MS): 1 for key, time, _ in events}))
     if job == "tumbling":
         return _digest(Counter((key, time - time % workload.TUMBLING_MS) for key, time, _ in events))
     if job == "sliding":
@@ -44,6 +51,14 @@ def _word_counts(lines: int) -> Checks:
         for word in line.split():
             counts[word] += rounds + (number < rest)
     return {"results": sum(counts.values()), "sum": sum(n * (n + 1) // 2 for n in counts.values())}
+
+
+def _chained(records: int) -> Checks:
+    readings = ((number * 7_919 % 1_000, number % 977) for number in range(records))
+    values = [
+        (value - 32) * 5 // 9 * (sensor + 1) for sensor, value in readings if value % 10 and (value - 32) * 5 // 9 > 0
+    ]
+    return {"results": len(values), "sum": sum(values)}
 
 
 def _sliding_sums(events: map[workload.Event]) -> Counter[tuple[int, int]]:

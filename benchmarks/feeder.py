@@ -28,3 +28,23 @@ class Feeder(threading.Thread):
             for number, created in self._schedule:
                 connection.sendall(b"%d %d\n" % (number, created))
         self.served.set()
+
+
+class NumberFeeder(threading.Thread):
+    """Serves one connection with the numbers from 0, and keeps it open for a while when all have been sent."""
+
+    def __init__(self, numbers: int, linger: float) -> None:
+        """Listens on a free port of this machine."""
+        super().__init__(name="number feeder", daemon=True)
+        self._numbers, self._linger = numbers, linger
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.host, self.port = self._server.getsockname()
+
+    def run(self) -> None:
+        """Sends all numbers to the first client, waits, then closes."""
+        connection, _ = self._server.accept()
+        with self._server, connection:
+            for low in range(0, self._numbers, 1_000):
+                lines = range(low, min(low + 1_000, self._numbers))
+                connection.sendall("".join(f"{number}\n" for number in lines).encode())
+            threading.Event().wait(self._linger)

@@ -10,6 +10,9 @@ from typing import Any
 from benchmarks import report
 from benchmarks.suite import Measurement
 
+_COLUMNS = 6
+"""Panels beside each other."""
+
 
 def can_draw() -> bool:
     """Says whether matplotlib is there."""
@@ -45,16 +48,26 @@ def _bars(measurements: list[Measurement], path: Path, value: Any, label: str) -
     from matplotlib import pyplot as plt  # type: ignore[import-not-found, unused-ignore]
 
     jobs = list(dict.fromkeys(each.job for each in measurements))
-    figure, panels = plt.subplots(1, len(jobs), figsize=(4 * len(jobs), 4), squeeze=False, layout="constrained")
-    for panel, job in zip(panels[0], jobs, strict=True):
+    columns = min(_COLUMNS, len(jobs))
+    rows = -(-len(jobs) // columns)
+    size = (3.2 * columns, 3.6 * rows)
+    figure, panels = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    for panel in panels.flat[len(jobs) :]:
+        panel.set_axis_off()
+    for panel, job in zip(panels.flat, jobs, strict=False):
         mine = [each for each in measurements if each.job == job]
         lows, highs = zip(*(value(each) for each in mine), strict=True)
-        panel.bar(range(len(mine)), lows)
+        panel.bar(
+            range(len(mine)),
+            lows,
+            color=["tab:orange" if each.system == report.SUBJECT else "tab:blue" for each in mine],
+        )
         panel.vlines(range(len(mine)), lows, highs, colors="black")
         panel.set_xticks(range(len(mine)), [each.system for each in mine], rotation=70)
         panel.set_yscale("log")
         panel.set_title(job)
-    panels[0][0].set_ylabel(label)
-    figure.savefig(path, dpi=120)
+    for row in panels:
+        row[0].set_ylabel(label)
+    figure.savefig(path, dpi=100)
     plt.close(figure)
     return path

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import ledger, workload
+from benchmarks.nexmark import CLOCK_JOB
 
 
 @dataclass(frozen=True)
@@ -95,5 +96,7 @@ def _result(assignment: Assignment, outcome: Outcome, reading: ledger.Reading) -
         result["latency_ms"] = {name: ledger.percentile(reading.delays_ms, share) for name, share in shares.items()}
     else:
         result["seconds"] = reading.seconds
-        result["checks"] = {"results": reading.results, "sum": reading.total}
+        # How many windows of the clock there are is a matter of speed.
+        results = {} if assignment.job == CLOCK_JOB else {"results": reading.results}
+        result["checks"] = results | {"sum": reading.total}
     return result

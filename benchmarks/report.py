@@ -128,6 +128,7 @@ def document(plan: Plan, measurements: list[Measurement]) -> dict[str, Any]:
         "machine": machine(),
         "plan": {
             "repeats": plan.repeats,
+            "rival repeats": plan.repeats if plan.rival_repeats is None else plan.rival_repeats,
             "parallelism": plan.parallelism,
             "records": plan.records,
             "quick": plan.quick,
@@ -141,7 +142,14 @@ def document(plan: Plan, measurements: list[Measurement]) -> dict[str, Any]:
 def write(path: Path, content: dict[str, Any]) -> None:
     """Writes the document as JSON, making its folder if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    written = path.with_suffix(".tmp")
+    written.write_text(json.dumps(content, indent=1) + "\n")
+    written.replace(path)  # a run that is interrupted leaves the last whole document
+
+
+def read(path: Path) -> list[Measurement]:
+    """Reads the measurements of an earlier run."""
+    return [Measurement(**each) for each in json.loads(path.read_text())["measurements"]]
 
 
 def machine() -> dict[str, str]:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -32,6 +32,13 @@ class Plan:
     records: int | None = None
     quick: bool = False
     timeout: int = 900
+    rival_repeats: int | None = None
+    """Repeats of systems other than the limit and penstock, whose distance is too large to need many."""
+
+    def repeats_of(self, system: System) -> int:
+        """Returns how often a system is measured."""
+        is_rival = system.family not in ("handwritten", "penstock")
+        return self.rival_repeats if is_rival and self.rival_repeats is not None else self.repeats
 
     @property
     def seconds(self) -> int:
@@ -56,19 +63,32 @@ class Measurement:
     errors: list[str] = field(default_factory=list)
 
 
-def measure(plan: Plan, tell: Callable[[str], None]) -> list[Measurement]:
-    """Runs the whole plan: job by job, within a job repeat by repeat, so that a ratio's two sides run close in time."""
-    measurements = []
+def measure(
+    plan: Plan,
+    tell: Callable[[str], None],
+    keep: Callable[[list[Measurement]], None] = lambda _: None,
+    known: Sequence[Measurement] = (),
+) -> list[Measurement]:
+    """Runs the whole plan: job by job, within a job repeat by repeat, so that a ratio's two sides run close in time.
+
+    ``keep`` gets everything so far after each sample; what is ``known`` from an interrupted run is not run again.
+    """
+    measurements = list(known)
+    found = {(each.job, each.system): each for each in known}
     for job in plan.jobs:
-        mine = [
-            Measurement(job.name, system.name, system.family, _records(plan, job, system))
-            for system in _able(plan, job)
-        ]
-        for repeat in range(plan.repeats):
-            for measurement, system in zip(mine, _able(plan, job), strict=True):
-                tell(f"{job.name}: {system.name} ({repeat + 1} of {plan.repeats}) ...")
+        for system in _able(plan, job):
+            if (job.name, system.name) not in found:
+                fresh = Measurement(job.name, system.name, system.family, _records(plan, job, system))
+                found[job.name, system.name] = fresh
+                measurements.append(fresh)
+        for repeat in range(max(plan.repeats, plan.rival_repeats or 0)):
+            for system in _able(plan, job):
+                measurement = found[job.name, system.name]
+                if repeat >= plan.repeats_of(system) or len(measurement.samples) + len(measurement.errors) > repeat:
+                    continue
+                tell(f"{job.name}: {system.name} ({repeat + 1} of {plan.repeats_of(system)}) ...")
                 _add_sample(plan, job, system, measurement)
-        measurements += mine
+                keep(measurements)
     return measurements
 
 

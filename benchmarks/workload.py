@@ -91,3 +91,37 @@ def _session_event(position: int) -> Event:
 def mark(key: int, start: int, value: int) -> int:
     """Digests one window result for the check sum: sensitive to the key, the window and the value."""
     return value * (key + 1) + start % 7_919
+
+
+CHAIN_JOB = "chain"
+TIMER_JOB = "timers"
+TIMER_MS = 1_000
+"""How long after a record its timer fires."""
+
+Reading = tuple[int, int]
+"""A sensor and what it measured."""
+
+
+def reading(number: int) -> Reading:
+    """Step 1 of the stateless chain: makes a record of a number."""
+    return number * 7_919 % 1_000, number % 977
+
+
+def is_valid(record: Reading) -> bool:
+    """Step 2: drops every tenth value."""
+    return record[1] % 10 != 0
+
+
+def converted(record: Reading) -> Reading:
+    """Step 3: converts the value."""
+    return record[0], (record[1] - 32) * 5 // 9
+
+
+def is_high(record: Reading) -> bool:
+    """Step 4: drops what is not above zero."""
+    return record[1] > 0
+
+
+def weighted(record: Reading) -> Reading:
+    """Step 5: weighs the value by its sensor."""
+    return record[0], record[1] * (record[0] + 1)

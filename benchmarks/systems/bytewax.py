@@ -19,16 +19,17 @@ from bytewax.testing import cluster_main
 
 from benchmarks import workload
 from benchmarks.ledger import Delays, Tally, stamp_entry
+from benchmarks.nexmark import CLOCK_JOB, QUERIES
 from benchmarks.pacing import Schedule
 from benchmarks.program import Assignment, Outcome, main
+from benchmarks.systems import bytewax_nexmark
+from benchmarks.systems.bytewax_nexmark import EPOCH
 
 BATCH = 1_000
 """Numbers a source hands over at once."""
 
 WAIT = timedelta(seconds=60)
 """How far a key's watermark trails: Bytewax has no watermark per source, so it must cover how far they drift apart."""
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class NumberPartition(StatefulSourcePartition[int, None]):
@@ -101,7 +102,10 @@ class SinkPartition(StatelessSinkPartition[Any]):
         if self._job in workload.EXCHANGES:
             for _, created in items:
                 self._delays.add(created)
-        elif self._job == "words" or self._job in workload.COUNT_KEYS:
+        elif self._job == CLOCK_JOB:
+            for digest, last in items:
+                self._tally.add_at(digest, last)
+        elif self._job in ("words", workload.CHAIN_JOB) or self._job in workload.COUNT_KEYS:
             self._tally.add_many([count for _, count in items])
         else:
             self._tally.add_many(items)
@@ -141,6 +145,12 @@ def _flow(assignment: Assignment) -> Dataflow:
         keys = workload.COUNT_KEYS[assignment.job]
         numbers = op.map("map", stream, lambda number: number % keys)
         stream = _running_count(op.key_on("key", numbers, str))
+    elif assignment.job == workload.CHAIN_JOB:
+        stream = bytewax_nexmark.chain(stream)
+    elif assignment.job == workload.TIMER_JOB:
+        stream = bytewax_nexmark.timers(assignment, stream, WAIT)
+    elif assignment.job in QUERIES:
+        stream = bytewax_nexmark.query(assignment, stream, WAIT)
     else:
         stream = _windows(assignment, stream)
     op.output("sink", stream, Sink(assignment))

@@ -16,10 +16,12 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from benchmarks.join_workload import JOINS, RULES_JOB
+from benchmarks.nexmark import QUERIES
 from benchmarks.program import Assignment, Outcome, main
 from benchmarks.systems import handwritten_joins as joins
+from benchmarks.systems import handwritten_nexmark as nexmark
 from benchmarks.systems import handwritten_tasks as tasks
-from benchmarks.workload import COUNT_KEYS, EXCHANGES
+from benchmarks.workload import CHAIN_JOB, COUNT_KEYS, EXCHANGES, TIMER_JOB
 
 BATCH = 4_000
 """Records per pickled batch and target: large enough that pickling and waking up cost little per record."""
@@ -136,9 +138,20 @@ def _layers(assignment: Assignment) -> list[Layer]:
         return [[partial(source, part) for part in range(parallelism)], *middle, sink]
     if job in JOINS or job == RULES_JOB:
         return joins.layers(job, assignment.records, parallelism, BATCH, ledger)
+    if job in QUERIES:
+        return nexmark.layers(job, assignment.records, parallelism, BATCH, ledger)
+    if job == CHAIN_JOB:
+        return [[partial(tasks.chain_task, BATCH, ledger, part) for part in parts]]
     source = partial(tasks.event_source, job, assignment.records, parallelism, BATCH, ledger)
-    window = {"tumbling": tasks.tumbling_task, "sliding": tasks.sliding_task, "sessions": tasks.session_task}[job]
-    return [[partial(source, part) for part in parts], [partial(window, ledger, parallelism)] * parallelism]
+    return [[partial(source, part) for part in parts], [partial(_EVENT_TASKS[job], ledger, parallelism)] * parallelism]
+
+
+_EVENT_TASKS: dict[str, Callable[..., None]] = {
+    "tumbling": tasks.tumbling_task,
+    "sliding": tasks.sliding_task,
+    "sessions": tasks.session_task,
+    TIMER_JOB: tasks.timer_task,
+}
 
 
 if __name__ == "__main__":

@@ -16,12 +16,18 @@ from benchmarks.workload import (
     SESSION_GAP_MS,
     SLIDE_MS,
     SLIDING_MS,
+    TIMER_MS,
     TUMBLING_MS,
     Event,
     Events,
+    converted,
+    is_high,
+    is_valid,
     mark,
     ranges,
+    reading,
     text,
+    weighted,
 )
 
 __all__ = ["ranges"]
@@ -103,6 +109,52 @@ def delay_task(ledger: str, inbox: Any) -> None:
         for key, created in batch:
             counts[key] = counts.get(key, 0) + 1
             sink.add(created)
+    sink.close()
+
+
+def chain_task(batch: int, ledger: str, part: range) -> None:
+    """Puts numbers through the steps of the stateless chain; source and sink are in the same process."""
+    sink = Tally(ledger)
+    stamp_entry(ledger)
+    for low in range(part.start, part.stop, batch):
+        results = []
+        emit = results.append
+        for number in range(low, min(low + batch, part.stop)):
+            record = reading(number)
+            if is_valid(record):
+                record = converted(record)
+                if is_high(record):
+                    emit(weighted(record))
+        sink.add_many(list(map(_second, results)))
+    sink.close()
+
+
+def timer_task(ledger: str, channels: int, inbox: Any) -> None:
+    """Counts the records of each key that wait, and lets a timer per record count them down and emit."""
+    sink = Tally(ledger, every=1)
+    watermarks = Watermarks(channels)
+    waiting: dict[int, int] = {}
+    timers: dict[int, set[int]] = {}
+    times: list[int] = []
+    for channel, (batch, watermark) in inbox:
+        for key, time, _ in batch:
+            waiting[key] = waiting.get(key, 0) + 1
+            at = time + TIMER_MS
+            keys = timers.get(at)
+            if keys is None:
+                timers[at] = {key}
+                heapq.heappush(times, at)
+            else:
+                keys.add(key)
+        if watermarks.advances(channel, watermark):
+            results = []
+            while times and times[0] <= watermarks.current:
+                at = heapq.heappop(times)
+                for key in timers.pop(at):
+                    waiting[key] -= 1
+                    results.append((key, at, 1))
+            if results:
+                sink.add_many([mark(*result) for result in results])
     sink.close()
 
 
@@ -204,7 +256,7 @@ class Session:
         self.start, self.end, self.count = start, end, 1
 
 
-def session_task(ledger: str, channels: int, inbox: Any) -> None:
+def session_task(ledger: str, channels: int, inbox: Any, gap: int = SESSION_GAP_MS) -> None:
     """Counts the events of each key's sessions and emits a session when the watermark passes its end."""
     sink = Tally(ledger, every=1)
     watermarks = Watermarks(channels)
@@ -213,18 +265,18 @@ def session_task(ledger: str, channels: int, inbox: Any) -> None:
     for channel, (batch, watermark) in inbox:
         passed = watermarks.current
         for key, time, _ in batch:
-            if time + SESSION_GAP_MS - 1 <= passed:
+            if time + gap - 1 <= passed:
                 continue
-            if _join_session(sessions.setdefault(key, []), time):
-                heapq.heappush(ends, (time + SESSION_GAP_MS, key, time))
+            if _join_session(sessions.setdefault(key, []), time, gap):
+                heapq.heappush(ends, (time + gap, key, time))
         if watermarks.advances(channel, watermark):
             _emit_sessions(sessions, ends, watermarks.current, sink)
     sink.close()
 
 
-def _join_session(mine: list[Session], time: int) -> bool:
+def _join_session(mine: list[Session], time: int, gap: int) -> bool:
     """Adds an event to the session it touches, merging those it bridges; says whether it opened a new one."""
-    end = time + SESSION_GAP_MS
+    end = time + gap
     if len(mine) == 1:
         only = mine[0]
         if only.start <= end and time <= only.end:

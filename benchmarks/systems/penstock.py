@@ -13,18 +13,17 @@ import penstock
 from benchmarks import workload
 from benchmarks.join_workload import JOINS, RULES_JOB
 from benchmarks.ledger import Delays, stamp_entry
+from benchmarks.nexmark import QUERIES
 from benchmarks.pacing import Schedule
 from benchmarks.program import Assignment, Outcome, main
-from benchmarks.systems import penstock_joins
-from benchmarks.systems.penstock_steps import Sink, events, numbers
+from benchmarks.systems import penstock_joins, penstock_nexmark
+from benchmarks.systems.penstock_steps import Counting, Generate, Named, Sink, events, numbers
 from penstock import (
-    AggregateFunction,
     DataStream,
     EventTimeSessionWindows,
     FlatMapFunction,
     KeyedProcessFunction,
     MapFunction,
-    ProcessWindowFunction,
     RichParallelSourceFunction,
     RuntimeContext,
     SinkFunction,
@@ -99,6 +98,21 @@ class Count(KeyedProcessFunction):
         yield value, count
 
 
+class CountDown(KeyedProcessFunction):
+    """Counts the records that wait, and lets a timer per record count them down and emit."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._waiting = runtime_context.get_state(ValueStateDescriptor("waiting", Types.LONG()))
+
+    def process_element(self, value: workload.Event, ctx: Any) -> None:
+        self._waiting.update((self._waiting.value() or 0) + 1)
+        ctx.timer_service().register_event_time_timer(value[1] + workload.TIMER_MS)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[workload.Event]:
+        self._waiting.update(self._waiting.value() - 1)
+        yield ctx.get_current_key(), timestamp, 1
+
+
 class CountAndForward(Count):
     """Counts per key and passes the record on."""
 
@@ -107,34 +121,11 @@ class CountAndForward(Count):
         yield value
 
 
-class Counting(AggregateFunction):
-    """Counts the events of a window."""
-
-    def create_accumulator(self) -> int:
-        return 0
-
-    def add(self, value: workload.Event, accumulator: int) -> int:
-        return accumulator + 1
-
-    def get_result(self, accumulator: int) -> int:
-        return accumulator
-
-    def merge(self, acc_a: int, acc_b: int) -> int:
-        return acc_a + acc_b
-
-
 class Summing(Counting):
     """Sums the values of a window."""
 
     def add(self, value: workload.Event, accumulator: int) -> int:
         return accumulator + value[2]
-
-
-class Named(ProcessWindowFunction):
-    """Adds the key and the window to an aggregate."""
-
-    def process(self, key: int, context: Any, elements: Any) -> Iterator[workload.Event]:
-        yield key, context.window().start, next(iter(elements))
 
 
 class DelaySink(SinkFunction):
@@ -164,6 +155,14 @@ def run(assignment: Assignment) -> Outcome:
         _counts(environment, assignment)
     elif assignment.job in JOINS or assignment.job == RULES_JOB:
         penstock_joins.build(environment, assignment)
+    elif assignment.job in QUERIES:
+        penstock_nexmark.build(environment, assignment)
+    elif assignment.job == workload.CHAIN_JOB:
+        _chain(environment, assignment)
+    elif assignment.job == workload.TIMER_JOB:
+        event = workload.Events(assignment.job, assignment.records, assignment.parallelism)
+        keyed = events(environment, assignment.records, event, assignment.ledger).key_by(lambda record: record[0])
+        keyed.process(CountDown()).add_sink(Sink(assignment.ledger, marks=True, every=1))
     else:
         _windows(environment, assignment)
     environment.execute(assignment.job)
@@ -184,6 +183,18 @@ def _counts(environment: StreamExecutionEnvironment, assignment: Assignment) -> 
     else:
         keys = units.map(Keys(workload.COUNT_KEYS[assignment.job], assignment.ledger))
     keys.key_by(lambda key: key).process(Count()).add_sink(Sink(assignment.ledger, marks=False))
+
+
+def _chain(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    (
+        numbers(environment, assignment.records)
+        .map(Generate(workload.reading, assignment.ledger))
+        .filter(workload.is_valid)
+        .map(workload.converted)
+        .filter(workload.is_high)
+        .map(workload.weighted)
+        .add_sink(Sink(assignment.ledger, marks=False))
+    )
 
 
 def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:

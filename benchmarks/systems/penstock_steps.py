@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks import workload
 from benchmarks.ledger import Tally, stamp_entry
 from penstock import (
+    AggregateFunction,
     DataStream,
     Duration,
     MapFunction,
     NumberSequenceSource,
+    ProcessWindowFunction,
     RuntimeContext,
     SinkFunction,
     StreamExecutionEnvironment,
@@ -23,10 +25,10 @@ from penstock import (
 class Generate(MapFunction):
     """Maps a number to its event."""
 
-    def __init__(self, event: Callable[[int], workload.Event], ledger: str) -> None:
+    def __init__(self, event: Callable[[int], Any], ledger: str) -> None:
         self._event, self._ledger, self._fresh = event, ledger, True
 
-    def map(self, value: int) -> workload.Event:
+    def map(self, value: int) -> Any:
         if self._fresh:
             self._fresh = False
             stamp_entry(self._ledger)
@@ -38,6 +40,29 @@ class EventTime(TimestampAssigner):
 
     def extract_timestamp(self, value: workload.Event, record_timestamp: int) -> int:
         return value[1]
+
+
+class Counting(AggregateFunction):
+    """Counts the events of a window."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: workload.Event, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
+
+
+class Named(ProcessWindowFunction):
+    """Adds the key and the window to an aggregate."""
+
+    def process(self, key: int, context: Any, elements: Any) -> Iterator[workload.Event]:
+        yield key, context.window().start, next(iter(elements))
 
 
 class Sink(SinkFunction):

@@ -11,12 +11,10 @@ from typing import Any
 from pyflink.common import Configuration, Types
 from pyflink.common.time import Time
 from pyflink.datastream import (
-    AggregateFunction,
     DataStream,
     FlatMapFunction,
     KeyedProcessFunction,
     MapFunction,
-    ProcessWindowFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
 )
@@ -27,9 +25,10 @@ from benchmarks import workload
 from benchmarks.feeder import Feeder
 from benchmarks.join_workload import JOINS, RULES_JOB
 from benchmarks.ledger import Delays, stamp_entry
+from benchmarks.nexmark import QUERIES
 from benchmarks.program import Assignment, Outcome, main
-from benchmarks.systems import pyflink_joins
-from benchmarks.systems.pyflink_steps import EVENT, Sink, events, numbers
+from benchmarks.systems import pyflink_joins, pyflink_nexmark
+from benchmarks.systems.pyflink_steps import EVENT, Counting, Generate, Named, Sink, events, numbers
 
 
 class Keys(MapFunction):  # type: ignore[misc]
@@ -81,6 +80,22 @@ class Count(KeyedProcessFunction):  # type: ignore[misc]
         yield value, count
 
 
+class CountDown(KeyedProcessFunction):  # type: ignore[misc]
+    """Counts the records that wait, and lets a timer per record count them down and emit."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._waiting = runtime_context.get_state(ValueStateDescriptor("waiting", Types.LONG()))
+
+    def process_element(self, value: workload.Event, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
+        self._waiting.update((self._waiting.value() or 0) + 1)
+        ctx.timer_service().register_event_time_timer(value[1] + workload.TIMER_MS)
+        return iter(())
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[workload.Event]:
+        self._waiting.update(self._waiting.value() - 1)
+        yield ctx.get_current_key(), timestamp, 1
+
+
 class CountAndForward(Count):
     """Counts per key and passes the record on."""
 
@@ -89,34 +104,11 @@ class CountAndForward(Count):
         yield value
 
 
-class Counting(AggregateFunction):  # type: ignore[misc]
-    """Counts the events of a window."""
-
-    def create_accumulator(self) -> int:
-        return 0
-
-    def add(self, value: workload.Event, accumulator: int) -> int:
-        return accumulator + 1
-
-    def get_result(self, accumulator: int) -> int:
-        return accumulator
-
-    def merge(self, a: int, b: int) -> int:
-        return a + b
-
-
 class Summing(Counting):
     """Sums the values of a window."""
 
     def add(self, value: workload.Event, accumulator: int) -> int:
         return accumulator + value[2]
-
-
-class Named(ProcessWindowFunction):  # type: ignore[misc]
-    """Adds the key and the window to an aggregate."""
-
-    def process(self, key: int, context: Any, elements: Any) -> Iterator[workload.Event]:
-        yield key, context.window().start, next(iter(elements))
 
 
 class DelaySink(FlatMapFunction):  # type: ignore[misc]
@@ -155,6 +147,12 @@ def run(assignment: Assignment) -> Outcome:
         _counts(environment, assignment)
     elif assignment.job in JOINS or assignment.job == RULES_JOB:
         pyflink_joins.build(environment, assignment)
+    elif assignment.job in QUERIES:
+        pyflink_nexmark.build(environment, assignment)
+    elif assignment.job == workload.CHAIN_JOB:
+        _chain(environment, assignment)
+    elif assignment.job == workload.TIMER_JOB:
+        _timers(environment, assignment)
     else:
         _windows(environment, assignment)
     environment.execute(assignment.job)
@@ -174,6 +172,28 @@ def _counts(environment: StreamExecutionEnvironment, assignment: Assignment) -> 
         Count(), output_type=Types.TUPLE([kind, Types.LONG()])
     )
     counts.flat_map(Sink(assignment.ledger, marks=False), output_type=Types.LONG()).print()
+
+
+def _chain(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    kind = Types.TUPLE([Types.LONG(), Types.LONG()])
+    results = (
+        numbers(environment, assignment.records)
+        .map(Generate(workload.reading, assignment.ledger), output_type=kind)
+        .filter(workload.is_valid)
+        .map(workload.converted, output_type=kind)
+        .filter(workload.is_high)
+        .map(workload.weighted, output_type=kind)
+    )
+    results.flat_map(Sink(assignment.ledger, marks=False), output_type=Types.LONG()).print()
+
+
+def _timers(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
+    event = workload.Events(assignment.job, assignment.records, assignment.parallelism)
+    keyed = events(environment, assignment.records, event, assignment.ledger).key_by(
+        lambda record: record[0], key_type=Types.LONG()
+    )
+    results = keyed.process(CountDown(), output_type=EVENT)
+    results.flat_map(Sink(assignment.ledger, marks=True, every=1), output_type=Types.LONG()).print()
 
 
 def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:

@@ -7,7 +7,15 @@ from typing import Any
 
 from pyflink.common import Duration, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
-from pyflink.datastream import DataStream, FlatMapFunction, MapFunction, RuntimeContext, StreamExecutionEnvironment
+from pyflink.datastream import (
+    AggregateFunction,
+    DataStream,
+    FlatMapFunction,
+    MapFunction,
+    ProcessWindowFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 
 from benchmarks import workload
@@ -19,10 +27,10 @@ EVENT = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
 class Generate(MapFunction):  # type: ignore[misc]
     """Maps a number to its event."""
 
-    def __init__(self, event: Callable[[int], workload.Event], ledger: str) -> None:
+    def __init__(self, event: Callable[[int], Any], ledger: str) -> None:
         self._event, self._ledger, self._fresh = event, ledger, True
 
-    def map(self, value: int) -> workload.Event:
+    def map(self, value: int) -> Any:
         if self._fresh:
             self._fresh = False
             stamp_entry(self._ledger)
@@ -34,6 +42,29 @@ class EventTime(TimestampAssigner):  # type: ignore[misc]
 
     def extract_timestamp(self, value: workload.Event, record_timestamp: int) -> int:
         return value[1]
+
+
+class Counting(AggregateFunction):  # type: ignore[misc]
+    """Counts the events of a window."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: workload.Event, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, a: int, b: int) -> int:
+        return a + b
+
+
+class Named(ProcessWindowFunction):  # type: ignore[misc]
+    """Adds the key and the window to an aggregate."""
+
+    def process(self, key: int, context: Any, elements: Any) -> Iterator[workload.Event]:
+        yield key, context.window().start, next(iter(elements))
 
 
 class Sink(FlatMapFunction):  # type: ignore[misc]

@@ -19,7 +19,7 @@ def test_a_family_stands_for_all_its_modes() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"no job called 'sort'; there are: broadcast-rules, count-1k"):
+    with pytest.raises(UnknownNameError, match=r"no job called 'sort'; there are: broadcast-rules, chain, count-1k"):
         choose_jobs("words,sort")
 
 

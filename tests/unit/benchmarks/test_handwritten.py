@@ -81,7 +81,12 @@ def test_a_session_that_grew_is_emitted_at_its_new_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("job", "task"),
-    [("tumbling", tasks.tumbling_task), ("sliding", tasks.sliding_task), ("sessions", tasks.session_task)],
+    [
+        ("tumbling", tasks.tumbling_task),
+        ("sliding", tasks.sliding_task),
+        ("sessions", tasks.session_task),
+        ("timers", tasks.timer_task),
+    ],
 )
 def test_streamed_windows_equal_those_of_one_pass(job: str, task: Callable[..., None], tmp_path: Path) -> None:
     records, parallelism = 12_000, 2
@@ -102,3 +107,11 @@ def test_words_reach_one_process_each(tmp_path: Path) -> None:
     words = [[word for batch in batches for word in batch] for batches in outbox.sent]
     assert sum(map(len, words)) == 30 * workload.WORDS_PER_LINE
     assert not set(words[0]) & set(words[1])
+
+
+def test_the_chain_drops_and_converts(tmp_path: Path) -> None:
+    tasks.chain_task(100, str(tmp_path), range(40))
+    reading = ledger.read(str(tmp_path))
+    # Sensor and value of number n are 7919 n % 1000 and n; 34 to 39 are above freezing once converted, and valid.
+    readings = [(7_919 * number % 1_000, (number - 32) * 5 // 9) for number in range(34, 40)]
+    assert (reading.results, reading.total) == (6, sum(value * (sensor + 1) for sensor, value in readings))
