@@ -10,14 +10,14 @@ goes on behind the operator with the delay that this takes, so that these result
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingTimestampError, ProgramError
 from penstock.runtime.cleanups import Cleanups
 from penstock.runtime.context import open_function
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from penstock.runtime.join_buffer import FEW, HeapJoinBuffer, JoinBuffer, join_buffer
+from penstock.runtime.join_buffer import HeapJoinBuffer, JoinBuffer, join_buffer
 from penstock.runtime.late_records import LateRecords
 from penstock.runtime.operator import Operator
 from penstock.runtime.process import with_collector
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from penstock.graph.multi_input_steps import IntervalJoinStep
     from penstock.runtime.elements import Timestamps, Values
-    from penstock.runtime.join_buffer import Bucket
+    from penstock.runtime.join_buffer import Entry
     from penstock.runtime.output import Output
     from penstock.vocabulary.output_tag import OutputTag
 
@@ -119,15 +119,8 @@ class _Side:
         if swept is None:
             return self.cleanups.all()
         # As another backend would have marked them.
-        return dict.fromkeys((self.cleanup_time(time), key) for key, known in swept.entries.items() for time in known)
-
-    def restore_cleanup(self, time: int, key: Any) -> None:
-        """Take back one of these times."""
-        swept = self.swept()
-        if swept is None:
-            self.cleanups.at(time)[key] = None
-        else:
-            swept.newest = max(swept.newest, time - self.life)
+        times = ((self.cleanup_time(time), key) for key, entries in swept.entries.items() for time, _ in entries)
+        return dict.fromkeys(times)
 
 
 def _next_cleanup(side: _Side) -> int:
@@ -152,7 +145,7 @@ class IntervalJoinOperator(Operator):
             _Side(
                 name,
                 key=key,  # type: ignore[arg-type]
-                buffer=join_buffer(backend, f"interval-join-{name}"),
+                buffer=join_buffer(backend, context.keys, f"interval-join-{name}", is_padded=is_padded),
                 life=max(0, high),
                 low=low,
                 high=high,
@@ -202,9 +195,12 @@ class IntervalJoinOperator(Operator):
                 own.late.take(value, timestamp, watermark)
                 continue
             keys.key = key = own.key(value)
-            found = other.buffer.between(key, max(timestamp + own.low, oldest), timestamp + own.high)
+            start, end = max(timestamp + own.low, oldest), timestamp + own.high
+            found = other.buffer.between(key, start, end)
             if found:
                 self._emit_pairs(value, timestamp, own, other, found)
+                if other.is_padded:
+                    other.buffer.mark(key, start, end)
             own.buffer.add(key, timestamp, [value, bool(found)] if own.is_padded else value)
             own.cleanups.at(own.cleanup_time(timestamp))[key] = None
 
@@ -217,63 +213,53 @@ class IntervalJoinOperator(Operator):
         own_buffer: HeapJoinBuffer,
         other_buffer: HeapJoinBuffer,
     ) -> None:
-        """Do the same on the dictionaries themselves."""
+        """Do the same on the sorted lists themselves."""
         keys, watermark, key_of, emit_pairs = self.context.keys, self.watermark, own.key, self._emit_pairs
-        ours, theirs, times, between = own_buffer.entries, other_buffer.entries, own_buffer.times, other_buffer.between
-        low, high, is_padded = own.low, own.high, own.is_padded
+        ours, theirs, low, high, is_padded = own_buffer.entries, other_buffer.entries, own.low, own.high, own.is_padded
         oldest = watermark - other.life + 1
         for value, timestamp in zip(values, timestamps, strict=True):
             if timestamp < watermark:
                 own.late.take(value, timestamp, watermark)
                 continue
             keys.key = key = key_of(value)
-            found: Sequence[Bucket] = ()
+            found: Sequence[Entry] = ()
             partners = theirs.get(key)
             if partners is not None:
                 start, end = timestamp + low, timestamp + high
                 if start < oldest:
                     start = oldest
-                if len(partners) > FEW:
-                    found = between(key, start, end)
-                else:
-                    for bucket in partners.items():
-                        if start <= bucket[0] <= end:
-                            found = (*found, bucket)
-                if found:
-                    emit_pairs(value, timestamp, own, other, found)
-            record = [value, bool(found)] if is_padded else value
+                if partners[-1][0] >= start and partners[0][0] <= end:
+                    found = partners[bisect_left(partners, (start,)) : bisect_left(partners, (end + 1,))]
+                    if found:
+                        emit_pairs(value, timestamp, own, other, found)
+            entry = (timestamp, [value, bool(found)] if is_padded else value)
             known = ours.get(key)
             if known is None:
-                ours[key] = {timestamp: [record]}
-            elif timestamp in known:
-                known[timestamp].append(record)
+                ours[key] = [entry]
+            elif known[-1][0] <= timestamp:
+                known.append(entry)
             else:
-                known[timestamp] = [record]
-                if times and key in times:
-                    insort(times[key], timestamp)
+                known.insert(bisect_left(known, (timestamp + 1,)), entry)
             if is_padded:
                 own.cleanups.at(timestamp + own.life)[key] = None
         own_buffer.added += len(values)
         own_buffer.newest = max(own_buffer.newest, max(timestamps, default=MIN_TIMESTAMP))
 
-    def _emit_pairs(self, value: Any, timestamp: int, own: _Side, other: _Side, found: Sequence[Bucket]) -> None:
+    def _emit_pairs(self, value: Any, timestamp: int, own: _Side, other: _Side, found: Sequence[Entry]) -> None:
         pair, call, results, times = self._pair, self._call, self._results, self._times
         extend, append = results.extend, times.append
         is_left, is_padded = own.is_left, other.is_padded
-        for other_time, partners in found:
+        for other_time, partner in found:
             pair.time = time = timestamp if timestamp > other_time else other_time
             pair.left, pair.right = (timestamp, other_time) if is_left else (other_time, timestamp)
-            for partner in partners:
-                if is_padded:
-                    partner[1] = True
-                    partner = partner[0]
-                made = call(value, partner, pair) if is_left else call(partner, value, pair)
-                if made is not None:
-                    extend(made)
-                    while len(times) < len(results):
-                        append(time)
             if is_padded:
-                other.buffer.keep(other_time, partners)
+                partner[1] = True
+                partner = partner[0]
+            made = call(value, partner, pair) if is_left else call(partner, value, pair)
+            if made is not None:
+                extend(made)
+                while len(times) < len(results):
+                    append(time)
 
     def process_watermark(self, timestamp: int) -> None:
         """Forget what can find no partner any more; in outer joins it comes out first."""
@@ -290,6 +276,8 @@ class IntervalJoinOperator(Operator):
             swept = side.swept()
             if swept is not None:
                 swept.forget(limit - side.life)
+            if isinstance(side.buffer, HeapJoinBuffer):
+                side.buffer.release()
         while True:
             side = min((self._left, self._right), key=_next_cleanup)
             time = side.cleanups.first()
@@ -303,17 +291,17 @@ class IntervalJoinOperator(Operator):
             self.context.keys.key = key
             gone = side.buffer.expire(key, limit)
             if side.is_padded:
-                for timestamp, records in gone:
-                    for value, has_partner in records:
-                        if not has_partner:
-                            self._emit_alone(value, timestamp, side)
+                for timestamp, (value, has_partner) in gone:
+                    if not has_partner:
+                        self._emit_alone(value, timestamp, side)
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
-        """Forget what is over, so that it is not stored."""
+        """Put what is not over yet into the state."""
         for side in (self._left, self._right):
-            swept = side.swept()
-            if swept is not None:
-                swept.walk(self.watermark - side.life)
+            if isinstance(side.buffer, HeapJoinBuffer):
+                if not side.is_padded:
+                    side.buffer.walk(self.watermark - side.life)
+                side.buffer.store()
 
     def snapshot_timers(self) -> list[Timer]:
         """Return the cleanups to come as timers."""
@@ -327,7 +315,8 @@ class IntervalJoinOperator(Operator):
         """Take back the cleanups of a snapshot."""
         for timestamp, key, name, _ in timers:
             side = self._left if name == self._left.name else self._right
-            side.restore_cleanup(timestamp, key)
+            if side.swept() is None:
+                side.cleanups.at(timestamp)[key] = None
 
     def _emit_alone(self, value: Any, timestamp: int, side: _Side) -> None:
         pair = self._pair
