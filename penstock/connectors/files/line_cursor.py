@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CHUNK_BYTES", "LineCursor", "LinePlace", "UndecodableLine"]
 
-CHUNK_BYTES = 256 * 1024
+CHUNK_BYTES = 128 * 1024
+"""How much to read at a time; more does not fit a processor's cache."""
+_REMOTE_CHUNK_BYTES = 4 * 1024 * 1024
+"""The same where each read is a request to another machine."""
 _COUNTED_BYTES = 1 << 30
 _MARK = b"\xef\xbb\xbf"
 
@@ -85,7 +88,7 @@ class LineCursor:
         self._file = file
         self._charset = charset
         self._keeps_ends = keeps_ends
-        self._chunk_bytes = chunk_bytes or CHUNK_BYTES
+        self._chunk_bytes = chunk_bytes or (_REMOTE_CHUNK_BYTES if "://" in file.path else CHUNK_BYTES)
         self._end = file.end
         self._data = self._rest = b""
         self._start = 0
