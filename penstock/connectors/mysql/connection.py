@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from penstock.connectors.mysql.library import library
-from penstock.errors import ExternalSystemError, ProgramError
+from penstock.connectors.patience import patiently
+from penstock.errors import ProgramError
 from penstock.runtime.clock import pause
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ __all__ = ["LOCK_WAIT_TIMEOUT", "MySqlConnection", "is_transient"]
 T = TypeVar("T")
 
 LOCK_WAIT_TIMEOUT = 1205
-_LONGEST_PAUSE = 30_000
 # What may be gone with the next attempt.
 _TRANSIENT = {
     1040,  # too many connections
@@ -72,9 +72,13 @@ class MySqlConnection:
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
+        return self.named_query(statement)[1]
+
+    def named_query(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a query and return the names of its columns and its rows."""
         with contextlib.closing(self._live().cursor()) as cursor:
             cursor.execute(statement)
-            return list(cursor.fetchall())
+            return [column[0] for column in cursor.description], list(cursor.fetchall())
 
     def escape(self, value: Any) -> str:
         """Return a value as it is written in a statement."""
@@ -94,23 +98,15 @@ class MySqlConnection:
 
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Call until it works, the failure is one that stays, or it was tried as often as the options say."""
-        delay = self.options.retry_backoff
-        for left in range(self.options.retries, -1, -1):
-            try:
-                return attempt()
-            except library().err.MySQLError as error:
-                self.close()
-                if not is_transient(error):
-                    raise
-                if left == 0:
-                    message = (
-                        f"The database at {self.options.place} failed {self.options.retries + 1} times, at last with "
-                        f"{error}. The number of retries and the pauses between them are options of the connection."
-                    )
-                    raise ExternalSystemError(message) from error
-            self._wait(delay / 1000)
-            delay = min(2 * delay, _LONGEST_PAUSE)
-        raise AssertionError  # the last attempt returns or raises
+        return patiently(
+            attempt,
+            retries=self.options.retries,
+            backoff=self.options.retry_backoff,
+            may_pass=is_transient,
+            give_way=self.close,
+            wait=self._wait,
+            place=f"The database at {self.options.place}",
+        )
 
     def close(self) -> None:
         """Close the connection; what is not committed is rolled back, prepared branches stay."""

@@ -33,7 +33,7 @@ class RecordValues:
         self._builder = builder
         self._by_type: dict[type, Callable[[Any], Sequence[Any]]] = {}
 
-    def of(self, records: list[Any]) -> list[Sequence[Any]]:
+    def of(self, records: list[Any]) -> list[Any]:
         """Return the values of each record."""
         if self._builder is not None:
             return list(map(self._builder, records))

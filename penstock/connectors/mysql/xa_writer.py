@@ -6,10 +6,10 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.connectors.batching_writer import BatchingWriter
 from penstock.connectors.mysql.connection import LOCK_WAIT_TIMEOUT
 from penstock.connectors.mysql.library import library
 from penstock.connectors.mysql.sink_settings import refused
-from penstock.connectors.sink_protocol import SinkWriter
 from penstock.errors import ExternalSystemError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class XaWriterState:
     branches: tuple[XaBranch, ...]
 
 
-class XaWriter(SinkWriter[Any]):
+class XaWriter(BatchingWriter):
     """Has at most one branch open, from the first rows that are sent after a checkpoint to the next checkpoint.
 
     Args:
@@ -52,18 +52,16 @@ class XaWriter(SinkWriter[Any]):
         session: XaSession,
         restored: Sequence[XaWriterState] = (),
     ) -> None:
+        super().__init__(context, settings.batch_size, settings.batch_interval)
         self._settings = settings
-        self._context = context
         self._names = names
         self._session = session
         self._values = settings.values()
-        self._rows: list[Sequence[Any]] = []
         self._branch: XaBranch | None = None
         self._changes = 0
-        self._is_scheduled = False
         self._run = uuid.uuid4().hex[:16]
         self._next = 0
-        self._prepared = [branch for state in restored for branch in state.branches]
+        self._branches = [branch for state in restored for branch in state.branches]
         self._session.patiently(lambda: self.take_over({state.owner for state in restored}))
         self._session.close()
 
@@ -82,26 +80,9 @@ class XaWriter(SinkWriter[Any]):
                 session.unlock(lock)
         there = session.prepared(self._names.sink)
         for branch in there:
-            if branch.owner % context.parallelism == context.subtask and branch not in self._prepared:
+            if branch.owner % context.parallelism == context.subtask and branch not in self._branches:
                 session.roll_back(branch)
-        self._prepared = [branch for branch in self._prepared if branch in there]
-
-    def write(self, element: Any, timestamp: int | None) -> None:
-        """Keep a row, or send it with those before it."""
-        self.write_run([element], None)
-
-    def write_run(self, elements: list[Any], timestamps: list[int] | None) -> None:
-        """Keep rows; send them once there are enough."""
-        self._rows += self._values.of(elements)
-        if len(self._rows) >= self._settings.batch_size:
-            self.send(must_end=False)
-        elif self._settings.batch_interval and not self._is_scheduled:
-            self._is_scheduled = True
-            self._context.schedule(self._context.now() + self._settings.batch_interval, self._on_time)
-
-    def flush(self, *, end_of_input: bool) -> None:
-        """Send everything into the open branch."""
-        self.send(must_end=True)
+        self._branches = [branch for branch in self._branches if branch in there]
 
     def prepare_commit(self) -> list[Any]:
         """Prepare the open branch and let go of its connection, so that it can be committed from another one."""
@@ -117,12 +98,12 @@ class XaWriter(SinkWriter[Any]):
             return []
         self._session.prepare(branch)
         self._session.close()
-        self._prepared.append(branch)
+        self._branches.append(branch)
         return [branch]
 
     def snapshot_state(self, checkpoint_id: int) -> list[Any]:
         """Return the branches that may wait for their commit."""
-        return [XaWriterState(self._context.subtask, tuple(self._prepared))]
+        return [XaWriterState(self._context.subtask, tuple(self._branches))]
 
     def close(self) -> None:
         """Close the connection, with which the server drops the open branch."""
@@ -134,7 +115,7 @@ class XaWriter(SinkWriter[Any]):
         The lock may well be that of the branch before, which this very thread commits when its checkpoint is complete:
         waiting for it here would be waiting for oneself.
         """
-        if not self._rows:
+        if not self._items:
             return
         try:
             if self._branch is None:
@@ -155,9 +136,9 @@ class XaWriter(SinkWriter[Any]):
         session = self._session
         session.open()
         self._lock(self._names.lock(self._context.subtask))
-        if self._prepared:
+        if self._branches:
             there = session.prepared(self._names.sink)
-            self._prepared = [known for known in self._prepared if known in there]
+            self._branches = [known for known in self._branches if known in there]
         session.execute("SET SESSION innodb_lock_wait_timeout = 0")
         # Each attempt has a name of its own: a server may not know yet that the connection of the last one is lost.
         branch = self._names.branch(self._run, self._next)
@@ -174,20 +155,19 @@ class XaWriter(SinkWriter[Any]):
             )
             raise ExternalSystemError(message)
 
+    def _prepared(self, elements: list[Any]) -> list[Any]:
+        return self._values.of(elements)
+
     def _send_rows(self) -> None:
         sent = 0
         try:
-            for text, count in self._settings.statement.render(self._rows, self._session.escape):
+            for text, count in self._settings.statement.render(self._items, self._session.escape):
                 self._changes += self._session.execute(text)
                 sent += count
         finally:
-            del self._rows[:sent]
+            del self._items[:sent]
 
     def _send_waiting(self) -> None:
         self._session.execute(f"SET SESSION innodb_lock_wait_timeout = {_LOCK_SECONDS}")
         self._send_rows()
         self._session.execute("SET SESSION innodb_lock_wait_timeout = 0")
-
-    def _on_time(self, time: int) -> None:
-        self._is_scheduled = False
-        self.send(must_end=False)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from penstock.connectors.mysql import MySqlSink, MySqlSinkBuilder
-from penstock.connectors.sink_protocol import Delivery
 from penstock.errors import ProgramError
+from penstock.vocabulary.delivery import Delivery
 from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
 
 

@@ -1,0 +1,57 @@
+"""Trying again what failed and may work later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.errors import ExternalSystemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["patiently"]
+
+T = TypeVar("T")
+
+_LONGEST_PAUSE = 30_000
+
+
+def patiently(
+    attempt: Callable[[], T],
+    *,
+    retries: int,
+    backoff: int,
+    may_pass: Callable[[Exception], bool],
+    give_way: Callable[[], None],
+    wait: Callable[[float], None],
+    place: str,
+) -> T:
+    """Call until it works, the failure is one that stays, or it was tried often enough.
+
+    Args:
+        attempt: What to do.
+        retries: How often to try again.
+        backoff: The milliseconds before the first retry; twice as many before each further one, at most 30 s.
+        may_pass: Tells which failures may be gone later.
+        give_way: Called after each failure; closes what is broken.
+        wait: Waits for a number of seconds.
+        place: What is asked, for messages.
+    """
+    delay = backoff
+    left = retries
+    while True:
+        try:
+            return attempt()
+        except Exception as error:
+            give_way()
+            if not may_pass(error):
+                raise
+            if left == 0:
+                message = (
+                    f"{place} failed {retries + 1} times, at last with: {error}. The number of retries and the pauses "
+                    "between them are options of the connection."
+                )
+                raise ExternalSystemError(message) from error
+        left -= 1
+        wait(delay / 1000)
+        delay = min(2 * delay, _LONGEST_PAUSE)

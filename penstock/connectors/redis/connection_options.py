@@ -1,0 +1,48 @@
+"""Where a Redis server is, and how patient the one who asks is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from penstock.errors import ProgramError
+
+__all__ = ["RedisConnectionOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedisConnectionOptions:
+    """How to connect to a Redis server.
+
+    Example:
+        >>> RedisConnectionOptions(url="redis://:secret@cache.example:6380/2").place
+        'cache.example:6380/2'
+    """
+
+    url: str = field(default="redis://localhost:6379/0", repr=False)
+    """``redis://user:password@host:port/number``, ``rediss://`` for an encrypted connection, ``unix://path``."""
+    connect_timeout: int = 10_000
+    """How many milliseconds to wait for a connection."""
+    socket_timeout: int | None = 30_000
+    """How many milliseconds to wait for an answer; without it, as long as it takes."""
+    retries: int = 3
+    """How often something is tried again after a lost connection or the like, before the job fails."""
+    retry_backoff: int = 1_000
+    """How many milliseconds to wait before the first retry; twice as long before each further one, at most 30 s."""
+
+    def __post_init__(self) -> None:
+        if urlsplit(self.url).scheme not in ("redis", "rediss", "unix"):
+            message = f"{self.place!r} is no address of a Redis server; write redis://host:6379/0."
+            raise ProgramError(message)
+        if self.retries < 0 or self.retry_backoff < 0 or self.connect_timeout <= 0:
+            message = (
+                f"retries and retry_backoff must not be negative and connect_timeout must be positive: {self.retries}, "
+                f"{self.retry_backoff}, {self.connect_timeout}."
+            )
+            raise ProgramError(message)
+
+    @property
+    def place(self) -> str:
+        """Return what messages call the server: the address without user and password."""
+        parts = urlsplit(self.url)
+        return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
