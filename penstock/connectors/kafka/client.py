@@ -16,6 +16,26 @@ __all__ = ["admin_library", "client_settings", "connection_settings", "describe"
 # Flink, which overrides these.
 _REPLACED_BY_SCHEMAS = {"key.deserializer", "value.deserializer", "key.serializer", "value.serializer"}
 
+# The client library itself says so only of errors of transactions.
+_TEMPORARY = {
+    "_ALL_BROKERS_DOWN",
+    "_RESOLVE",
+    "_TIMED_OUT",
+    "_TIMED_OUT_QUEUE",
+    "_TRANSPORT",
+    "_WAIT_COORD",
+    "BROKER_NOT_AVAILABLE",
+    "CONCURRENT_TRANSACTIONS",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "COORDINATOR_NOT_AVAILABLE",
+    "LEADER_NOT_AVAILABLE",
+    "NETWORK_EXCEPTION",
+    "NOT_COORDINATOR",
+    "NOT_LEADER_FOR_PARTITION",
+    "REQUEST_TIMED_OUT",
+    "UNSTABLE_OFFSET_COMMIT",
+}
+
 
 def library() -> Any:
     """Return the module ``confluent_kafka``."""
@@ -51,20 +71,7 @@ def connection_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_temporary(error: Any) -> bool:
     """Tell whether a ``KafkaError`` goes away by itself: brokers are down, slow, or still electing a leader."""
-    codes = library().KafkaError
-    return not error.fatal() and (
-        error.retriable()
-        or error.code()
-        in (
-            codes._TRANSPORT,
-            codes._ALL_BROKERS_DOWN,
-            codes._TIMED_OUT,
-            codes._TIMED_OUT_QUEUE,
-            codes._WAIT_COORD,
-            codes._RESOLVE,
-            codes.UNSTABLE_OFFSET_COMMIT,
-        )
-    )
+    return not error.fatal() and (error.retriable() or error.name() in _TEMPORARY)
 
 
 def describe(error: Any) -> str:

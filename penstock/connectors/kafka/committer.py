@@ -69,11 +69,11 @@ class KafkaCommitter(Committer):
         exception = library().KafkaException
         problem: Exception | None = None
         for _ in range(_ATTEMPTS):
-            if self._was_committed(committable):
+            if self._was_committed(committable, is_settled=False):
                 return
             producer = self._producer_class(self._settings, committable.transactional_id)
             # A commit may have been under way; now it is either done or never will be.
-            if self._was_committed(committable):
+            if self._was_committed(committable, is_settled=True):
                 return
             try:
                 self._write(producer, committable)
@@ -94,8 +94,8 @@ class KafkaCommitter(Committer):
         while not producer.commit():
             pass
 
-    def _was_committed(self, committable: KafkaCommittable) -> bool:
+    def _was_committed(self, committable: KafkaCommittable, *, is_settled: bool) -> bool:
         if self._admin is None:
             self._admin = admin_library().AdminClient(connection_settings(self._settings))
-        mark = group_offset(self._admin, committable.transactional_id, threading.Event().wait)
+        mark = group_offset(self._admin, committable.transactional_id, threading.Event().wait, is_settled=is_settled)
         return committable.was_committed(mark)

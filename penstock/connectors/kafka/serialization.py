@@ -194,7 +194,7 @@ class _SchemaOfParts(KafkaRecordSerializationSchema[Any]):
         if provider is not None:
             headers = [provider.get_headers(element) for element in elements]
         times: list[int | None] | None = None
-        if timestamps is not None:
+        if timestamps:
             # Kafka knows no time before 1970.
             times = [time if time >= 0 else None for time in timestamps] if min(timestamps) < 0 else [*timestamps]
         partitions = None if self._partitioner is None else self._partitions(elements, topic, keys, values)

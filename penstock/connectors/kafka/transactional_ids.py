@@ -45,20 +45,24 @@ class GroupOffset:
     metadata: str
 
 
-def group_offset(admin: Any, group: str, wait: Callable[[float], Any]) -> GroupOffset | None:
+def group_offset(
+    admin: Any, group: str, wait: Callable[[float], Any], *, is_settled: bool = True
+) -> GroupOffset | None:
     """Return the highest offset that a group has committed, and what was written beside it.
 
     Args:
         admin: The client to ask.
         group: The name of the group.
-        wait: Waits for so many seconds: a transaction that is being committed takes a moment to be visible.
+        wait: Waits for so many seconds.
+        is_settled: Whether to wait for transactions that are being finished, which takes a moment; one that is open
+            would be waited for in vain.
     """
     kafka = library()
     problem: Any = None
     for _ in range(_ATTEMPTS):
         asked = kafka.ConsumerGroupTopicPartitions(group)
         try:
-            (answer,) = admin.list_consumer_group_offsets([asked], require_stable=True).values()
+            (answer,) = admin.list_consumer_group_offsets([asked], require_stable=is_settled).values()
             found = answer.result(_SECONDS).topic_partitions
         except kafka.KafkaException as error:
             problem, found = error.args[0], []

@@ -125,7 +125,7 @@ class TransactionalWriter(SinkWriter[Any]):
     def write_run(self, elements: list[Any], timestamps: list[int] | None) -> None:
         """Write a run of records."""
         run = self._schema.serialize_run(elements, timestamps)
-        if run is None:
+        if run is None or not run.values:
             return
         if self._current is None:
             self._begin(run.first_topic)
