@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.connectors.mysql import MySqlSink, MySqlSinkBuilder
+from penstock.connectors.mysql import MySqlConnectionOptions, MySqlSink, MySqlSinkBuilder
 from penstock.connectors.mysql.batch_writer import BatchWriter
 from penstock.connectors.mysql.connection import MySqlConnection
 from penstock.errors import ExternalSystemError, ProgramError
@@ -239,3 +239,15 @@ def test_nothing_of_a_refused_batch_is_written(mariadb: Database, surroundings: 
         writer.flush(end_of_input=False)
     assert mariadb.rows("SELECT * FROM counts") == [("b", 1)]
     writer.close()
+
+
+@pytest.mark.parametrize("mode", ["PREFERRED", "REQUIRED"])
+def test_connections_are_encrypted_as_asked(mariadb: Database, mode: str) -> None:
+    connection = MySqlConnection(MySqlConnectionOptions.from_url(mariadb.url, ssl_mode=mode, retries=0))
+    if mode == "PREFERRED":
+        connection.open()
+        assert connection.query("SELECT 1") == [(1,)]
+    else:
+        with pytest.raises(Exception, match="SSL"):  # the server of the tests has no certificate
+            connection.open()
+    connection.close()

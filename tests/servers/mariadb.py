@@ -99,6 +99,7 @@ class MariaDbServer(Server):
             database=database,
             autocommit=autocommit,
             connect_timeout=10,
+            ssl_disabled=True,
         )
 
     def url(self, database: str = "") -> str:

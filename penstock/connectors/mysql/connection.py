@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import ssl
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -138,6 +139,7 @@ class MySqlConnection:
             init_command=None if options.time_zone is None else f"SET time_zone = '{options.time_zone}'",
             conv=_conversions(client, options.time_zone),
             ssl=_ssl_context(options),
+            ssl_disabled=options.ssl_mode == "DISABLED",
             program_name="penstock",
             autocommit=True,
         )
@@ -169,8 +171,9 @@ def _zone(name: str) -> datetime.tzinfo:
     return datetime.timezone(-offset if name[0] == "-" else offset)
 
 
+@lru_cache(8)  # to read the system's certificates takes longer than to connect
 def _ssl_context(options: MySqlConnectionOptions) -> ssl.SSLContext | None:
-    if options.ssl_mode == "DISABLED":
+    if options.ssl_mode in ("DISABLED", "PREFERRED"):
         return None
     context = ssl.create_default_context(cafile=options.ssl_ca)
     context.check_hostname = options.ssl_mode == "VERIFY_IDENTITY"

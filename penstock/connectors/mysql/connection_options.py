@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MySqlConnectionOptions"]
 
-_SSL_MODES = ("DISABLED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
+_SSL_MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,8 @@ class MySqlConnectionOptions:
     time_zone: str | None = None
     """The session's time zone, such as ``+00:00``; without it, that of the server."""
     ssl_mode: str = "DISABLED"
-    """DISABLED, REQUIRED (encrypted), VERIFY_CA (by a trusted certificate), VERIFY_IDENTITY (of that very host)."""
+    """DISABLED, PREFERRED (encrypted if the server can), REQUIRED (encrypted), VERIFY_CA (and the server's certificate
+    is checked), VERIFY_IDENTITY (and it is for that very host)."""
     ssl_ca: str | None = None
     """The file with the certificates to trust; without it, those of the system."""
     ssl_cert: str | None = None
