@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from penstock.datastream.connectors.base import *
     from penstock.datastream.connectors.datagen import *
     from penstock.datastream.connectors.file_system import *
+    from penstock.datastream.connectors.jdbc import *
     from penstock.datastream.connectors.kafka import *
+    from penstock.datastream.connectors.mysql import *
     from penstock.datastream.connectors.number_seq import *
+    from penstock.datastream.connectors.redis import *
     from penstock.datastream.connectors.socket import *
     from penstock.datastream.data_stream import *
     from penstock.datastream.formats.avro import *
@@ -213,6 +216,9 @@ __all__ = [
     "IntervalJoin",
     "IntervalJoined",
     "JSONKeyValueDeserializationSchema",
+    "JdbcConnectionOptions",
+    "JdbcExecutionOptions",
+    "JdbcSink",
     "JobCancelledError",
     "JobClient",
     "JobExecutionResult",
@@ -264,6 +270,11 @@ __all__ = [
     "MetricGroup",
     "Min",
     "MissingTimestampError",
+    "MySqlConnectionOptions",
+    "MySqlPollingSource",
+    "MySqlPollingSourceBuilder",
+    "MySqlSink",
+    "MySqlSinkBuilder",
     "NeverTrigger",
     "NoRetryStrategy",
     "NoWatermarksGenerator",
@@ -306,6 +317,9 @@ __all__ = [
     "ReaderContext",
     "RecordTimestampAssigner",
     "RecordWiseFileCompactor",
+    "RedisConnectionOptions",
+    "RedisSink",
+    "RedisSinkBuilder",
     "ReduceFunction",
     "ReduceFunctionWrapper",
     "ReducingState",
@@ -426,8 +440,11 @@ _HOMES = (
     "penstock.datastream.connectors.base",
     "penstock.datastream.connectors.datagen",
     "penstock.datastream.connectors.file_system",
+    "penstock.datastream.connectors.jdbc",
     "penstock.datastream.connectors.kafka",
+    "penstock.datastream.connectors.mysql",
     "penstock.datastream.connectors.number_seq",
+    "penstock.datastream.connectors.redis",
     "penstock.datastream.connectors.socket",
     "penstock.datastream.data_stream",
     "penstock.datastream.formats.avro",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BranchNames", "XaBranch"]
 
-FORMAT = 0x50454E53
+_FORMAT = 0x50454E53
 """The format number of all branches of this library, which keeps them apart from those of other programs."""
 
 
@@ -26,7 +26,7 @@ class XaBranch:
     @property
     def literal(self) -> str:
         """Return the id as it is written in statements."""
-        return f"'{self.sink}-{self.owner}','{self.mark}',{FORMAT}"
+        return f"'{self.sink}-{self.owner}','{self.mark}',{_FORMAT}"
 
     @staticmethod
     def read(row: tuple[int, int, int, bytes | str]) -> XaBranch | None:
@@ -34,7 +34,7 @@ class XaBranch:
         number, split, _, name = row
         text = name.decode("utf-8", "replace") if isinstance(name, bytes) else name
         sink, _, owner = text[:split].rpartition("-")
-        return XaBranch(sink, int(owner), text[split:]) if number == FORMAT and owner.isdigit() else None
+        return XaBranch(sink, int(owner), text[split:]) if number == _FORMAT and owner.isdigit() else None
 
 
 @dataclass(frozen=True)
