@@ -187,7 +187,7 @@ class IntervalJoinOperator(Operator):
         self._flush()
 
     def _join_on_state(self, values: Values, timestamps: list[int], own: _Side, other: _Side) -> None:
-        keys, watermark = self.context.keys, self.watermark
+        keys, watermark, emit_pairs = self.context.keys, self.watermark, self._pairing(own, other)
         # What the watermark has ended is gone, even if the cleanup has not come by yet.
         oldest = watermark - other.life + 1
         for value, timestamp in zip(values, timestamps, strict=True):
@@ -198,7 +198,7 @@ class IntervalJoinOperator(Operator):
             start, end = max(timestamp + own.low, oldest), timestamp + own.high
             found = other.buffer.between(key, start, end)
             if found:
-                self._emit_pairs(value, timestamp, own, other, found)
+                emit_pairs(value, timestamp, found)
                 if other.is_padded:
                     other.buffer.mark(key, start, end)
             own.buffer.add(key, timestamp, [value, bool(found)] if own.is_padded else value)
@@ -214,7 +214,7 @@ class IntervalJoinOperator(Operator):
         other_buffer: HeapJoinBuffer,
     ) -> None:
         """Do the same on the sorted lists themselves."""
-        keys, watermark, key_of, emit_pairs = self.context.keys, self.watermark, own.key, self._emit_pairs
+        keys, watermark, key_of, emit_pairs = self.context.keys, self.watermark, own.key, self._pairing(own, other)
         ours, theirs, low, high, is_padded = own_buffer.entries, other_buffer.entries, own.low, own.high, own.is_padded
         oldest = watermark - other.life + 1
         for value, timestamp in zip(values, timestamps, strict=True):
@@ -231,7 +231,7 @@ class IntervalJoinOperator(Operator):
                 if partners[-1][0] >= start and partners[0][0] <= end:
                     found = partners[bisect_left(partners, (start,)) : bisect_left(partners, (end + 1,))]
                     if found:
-                        emit_pairs(value, timestamp, own, other, found)
+                        emit_pairs(value, timestamp, found)
             entry = (timestamp, [value, bool(found)] if is_padded else value)
             known = ours.get(key)
             if known is None:
@@ -245,21 +245,26 @@ class IntervalJoinOperator(Operator):
         own_buffer.added += len(values)
         own_buffer.newest = max(own_buffer.newest, max(timestamps, default=MIN_TIMESTAMP))
 
-    def _emit_pairs(self, value: Any, timestamp: int, own: _Side, other: _Side, found: Sequence[Entry]) -> None:
+    def _pairing(self, own: _Side, other: _Side) -> Callable[[Any, int, Sequence[Entry]], None]:
+        """Return what calls the function for a record and its partners, for a run of records of one side."""
         pair, call, results, times = self._pair, self._call, self._results, self._times
         extend, append = results.extend, times.append
         is_left, is_padded = own.is_left, other.is_padded
-        for other_time, partner in found:
-            pair.time = time = timestamp if timestamp > other_time else other_time
-            pair.left, pair.right = (timestamp, other_time) if is_left else (other_time, timestamp)
-            if is_padded:
-                partner[1] = True
-                partner = partner[0]
-            made = call(value, partner, pair) if is_left else call(partner, value, pair)
-            if made is not None:
-                extend(made)
-                while len(times) < len(results):
-                    append(time)
+
+        def emit_pairs(value: Any, timestamp: int, found: Sequence[Entry]) -> None:
+            for other_time, partner in found:
+                pair.time = time = timestamp if timestamp > other_time else other_time
+                pair.left, pair.right = (timestamp, other_time) if is_left else (other_time, timestamp)
+                if is_padded:
+                    partner[1] = True
+                    partner = partner[0]
+                made = call(value, partner, pair) if is_left else call(partner, value, pair)
+                if made is not None:
+                    extend(made)
+                    while len(times) < len(results):
+                        append(time)
+
+        return emit_pairs
 
     def process_watermark(self, timestamp: int) -> None:
         """Forget what can find no partner any more; in outer joins it comes out first."""
