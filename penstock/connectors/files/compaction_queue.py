@@ -108,7 +108,7 @@ class CompactionQueue:
         else:
             assert isinstance(self._compactor, OutputStreamBasedFileCompactor)
             made = self._joined(paths, place, self._compactor)
-        return replace(made, replaces=tuple(paths))
+        return replace(made, replaces=(*paths, *(replaced for part in parts for replaced in part.replaces)))
 
     def _joined(self, paths: list[str], place: OpenPart, compactor: OutputStreamBasedFileCompactor) -> PendingPart:
         stream = self._storage.begin(place.hidden)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from penstock.connectors.files.sink_state import OpenPart, PendingPart
@@ -48,14 +49,13 @@ class Part(ABC):
     def persist(self) -> OpenPart:
         """Make durable what was written so far, and say how to go on from here."""
         self._stream.persist()
-        place = self._place
-        length = self._stream.tell()
-        return OpenPart(place.bucket, place.hidden, place.target, length, place.created, self.updated)
+        return replace(self._place, length=self._stream.tell(), updated=self.updated)
 
     def close(self) -> PendingPart:
         """End the file; it waits for its commit."""
         self._stream.end()
-        return PendingPart(self._place.bucket, self._place.hidden, self._place.target, self._stream.tell())
+        place = self._place
+        return PendingPart(place.bucket, place.hidden, place.target, self._stream.tell(), place.replaces)
 
     def abandon(self) -> None:
         """Let go of the file without ending it properly."""

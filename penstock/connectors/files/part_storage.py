@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrowPartStorage", "LocalPartStorage", "PartStorage", "part_storage"]
 
-_BUFFER = 256 * 1024
+_COPIED_AT_A_TIME = 1 << 20
 _OBJECT_STORES = {"s3", "gcs", "abfs"}
 
 
@@ -29,15 +29,15 @@ class PartStorage(Protocol):
     """The file system below a sink's base path. Paths are absolute and without a scheme; errors are ``OSError``."""
 
     can_resume: bool
-    """Whether a file can be cut to a length and continued after a restart."""
+    """Whether the beginning of an unfinished file can be read after a restart."""
     has_rename: bool
     """Whether a file gets another name in one step."""
 
     def begin(self, path: str) -> PartStream:
         """Begin a new file; missing directories are made."""
 
-    def resume(self, path: str, length: int) -> PartStream:
-        """Cut a file to a length and go on writing at its end."""
+    def resume(self, path: str, length: int, new_path: str) -> PartStream:
+        """Begin a new file with the first bytes of another one."""
 
     def move(self, source: str, target: str) -> None:
         """Give a complete file its name."""
@@ -71,12 +71,15 @@ class LocalPartStorage(LocalFiles):
         """Begin a new file; missing directories are made."""
         place = Path(path)
         place.parent.mkdir(parents=True, exist_ok=True)
-        return _LocalPartStream(place.open("xb", buffering=_BUFFER))
+        return _LocalPartStream(place.open("xb", buffering=0))
 
-    def resume(self, path: str, length: int) -> PartStream:
-        """Cut a file to a length and go on writing at its end."""
-        os.truncate(path, length)
-        return _LocalPartStream(Path(path).open("ab", buffering=_BUFFER), length)
+    def resume(self, path: str, length: int, new_path: str) -> PartStream:
+        """Begin a new file with the first bytes of another one."""
+        stream = self.begin(new_path)
+        with Path(path).open("rb") as old:
+            while data := old.read(min(_COPIED_AT_A_TIME, length - stream.tell())):
+                stream.write(data)
+        return stream
 
     def move(self, source: str, target: str) -> None:
         """Rename a complete file."""
@@ -103,7 +106,7 @@ class LocalPartStorage(LocalFiles):
 
 class _LocalPartStream(PartStream):
     def persist(self) -> None:
-        self._file.flush()
+        self.flush()
         os.fsync(self._file.fileno())
 
 
@@ -115,7 +118,7 @@ class ArrowPartStorage(ArrowFiles):
         has_rename: Whether it renames files in one step; object stores do not.
     """
 
-    # None of them cuts a file, and most cannot add to one.
+    # What is not closed yet is not there for anybody to read.
     can_resume = False
 
     def __init__(self, file_system: Any, *, has_rename: bool | None = None) -> None:
@@ -127,9 +130,9 @@ class ArrowPartStorage(ArrowFiles):
         self._make_parent(path)
         return PartStream(self._file_system.open_output_stream(path))
 
-    def resume(self, path: str, length: int) -> PartStream:
+    def resume(self, path: str, length: int, new_path: str) -> PartStream:
         """Refuse: the checkpoint comes from a sink on another file system."""
-        message = f"{path} cannot be continued at byte {length}: its file system cannot cut files."
+        message = f"{path} cannot be continued at byte {length}: its file system keeps no unfinished files."
         raise CheckpointError(message)
 
     def move(self, source: str, target: str) -> None:

@@ -16,7 +16,7 @@ class PendingPart:
     target: str
     size: int
     replaces: tuple[str, ...] = ()
-    """Hidden files whose records are in this one; they are deleted when it has its name."""
+    """Hidden files whose records are in this one; they are deleted once it has its name."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class OpenPart:
     length: int
     created: int
     updated: int
+    replaces: tuple[str, ...] = ()
+    """Hidden files with which this one begins, from before a restart."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class WriterState:
 
     subtask: int
     next_number: int
-    """The number of the next file: every file with this or a larger one was begun after the checkpoint."""
+    """The number in the name of the next file."""
+    begun: int
+    """How many files it had begun: those that are counted from here on were begun after the checkpoint."""
     token: str
     """What the names of the sink's unfinished files have in common."""
     open_parts: tuple[OpenPart, ...] = ()

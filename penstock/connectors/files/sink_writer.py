@@ -1,12 +1,13 @@
 """Writes the records of one subtask into part files, and hands closed ones over for their commit.
 
-Every file of a subtask has a larger number than all before it, and the next number is part of each checkpoint. So a
-restored writer can tell the unfinished files that no checkpoint knows, by their number, and removes them.
+A subtask counts the files that it begins, whatever for; the count is part of each checkpoint and of each hidden name.
+So a restored writer can tell the unfinished files that no checkpoint knows, and removes them.
 """
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.files.bucket_assigner import BucketContext, buckets_by_time
@@ -63,6 +64,7 @@ class PartWriter(SinkWriter[Any]):
         self._names = PartNames(settings.output_file_config, token)
         # After a restart all subtasks go on behind the largest number of any of them.
         self._next_number = max((state.next_number for state in states or ()), default=0)
+        self._begun = max((state.begun for state in states or ()), default=0)
         self._compaction: CompactionQueue | None = None
         if settings.compaction is not None:
             self._compaction = CompactionQueue(*settings.compaction, storage, self._format, self._compacted_place)
@@ -118,9 +120,8 @@ class PartWriter(SinkWriter[Any]):
     def snapshot_state(self, checkpoint_id: int) -> list[WriterState]:
         """Return where each open file ends, what waits for compaction, and the next number."""
         waiting = () if self._compaction is None else self._compaction.state()
-        return [
-            WriterState(self._context.subtask, self._next_number, self._names.token, self._persisted, waiting),
-        ]
+        counts = self._next_number, self._begun
+        return [WriterState(self._context.subtask, *counts, self._names.token, self._persisted, waiting)]
 
     def close(self) -> None:
         """Let go of the open files; they keep their hidden names."""
@@ -176,6 +177,7 @@ class PartWriter(SinkWriter[Any]):
             taken = [self._names.number_of_finished(each, subtask) for each in self._storage.names_in(directory)]
             self._next_number = max(number for number in taken if number is not None) + 1
             name = self._names.finished(subtask, self._next_number)
+        self._next_number += 1
         return self._place(bucket, directory, name, now)
 
     def _compacted_place(self, first: PendingPart) -> OpenPart:
@@ -184,8 +186,8 @@ class PartWriter(SinkWriter[Any]):
         return self._place(first.bucket, directory, self._names.compacted(name), self._context.now())
 
     def _place(self, bucket: str, directory: str, name: str, now: int) -> OpenPart:
-        hidden = self._names.unfinished(name, self._context.subtask, self._next_number)
-        self._next_number += 1
+        hidden = self._names.unfinished(name, self._context.subtask, self._begun)
+        self._begun += 1
         return OpenPart(bucket, f"{directory}/{hidden}", f"{directory}/{name}", 0, now, now)
 
     def _is_taken(self, directory: str, name: str) -> bool:
@@ -195,13 +197,13 @@ class PartWriter(SinkWriter[Any]):
     def _remove_unknown_files(self, states: list[WriterState]) -> None:
         """Remove the unfinished files that were begun after the checkpoint, by this subtask or one it stands for."""
         parallelism, subtask = self._context.parallelism, self._context.subtask
-        # A subtask without a state is one of a run with more of them, which began behind the largest number.
-        known = {state.subtask: state.next_number for state in states}
+        # A subtask without a state is one of a run with more of them, which all began with the largest count.
+        known = {state.subtask: state.begun for state in states}
         for path in list(self._storage.files_below(self._base_path)):
             place = self._names.place_of_unfinished(path.rpartition("/")[2])
             if place is None or place[0] % parallelism != subtask:
                 continue
-            if place[1] >= known.get(place[0], self._next_number):
+            if place[1] >= known.get(place[0], self._begun):
                 self._storage.delete(path)
 
     def _take_over(self, state: WriterState) -> None:
@@ -216,7 +218,7 @@ class PartWriter(SinkWriter[Any]):
                     "checkpoint: finished files are never changed."
                 )
                 raise StateRestoreError(problem, self._context.operator_id)
-            part = self._format.part(place, self._storage.resume(place.hidden, place.length))
+            part = self._continued(place)
             if self._rolls_always or state.subtask != self._context.subtask:
                 self._closed.append(part.close())
             else:
@@ -225,6 +227,13 @@ class PartWriter(SinkWriter[Any]):
             self._compaction.restore(state.waiting)
         else:
             self._closed.extend(part for _, parts in state.waiting for part in parts)
+
+    def _continued(self, place: OpenPart) -> Part:
+        """Go on in a copy: a process of the attempt that failed may still be writing to the file itself."""
+        directory, _, name = place.target.rpartition("/")
+        copy = self._place(place.bucket, directory, name, place.updated)
+        copy = replace(copy, created=place.created, replaces=(*place.replaces, place.hidden))
+        return self._format.part(copy, self._storage.resume(place.hidden, place.length, copy.hidden))
 
 
 def _token(lineage: str, operator_id: str) -> str:

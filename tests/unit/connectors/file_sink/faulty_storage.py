@@ -63,8 +63,8 @@ class FaultyStorage:
     def begin(self, path: str) -> FaultyStream:
         return self._stream(self._storage.begin, path)
 
-    def resume(self, path: str, length: int) -> FaultyStream:
-        return self._stream(self._storage.resume, path, length)
+    def resume(self, path: str, length: int, new_path: str) -> FaultyStream:
+        return self._stream(self._storage.resume, path, length, new_path)
 
     def move(self, source: str, target: str) -> None:
         self._fuse.step()

@@ -76,11 +76,12 @@ def test_w_105_life_cycle(tmp_path, sink):
     run.checkpoint()
     after_checkpoint = [f"2020-03-25--12/.part-{part}.inprogress" for part in ("0-0", "1-1")]
     assert names(tmp_path) == [*after_checkpoint, "2020-03-25--12/part-1-0"]
-    # A restart: subtask 1 has reached number 1, so every subtask goes on with 2, and the open files are continued.
+    # A restart: subtask 1 has reached number 1, so every subtask goes on with 2, and the open files are continued,
+    # each in a copy until it is finished.
     run.restart()
     run.now = millis("2020-03-25T13:00")
     run.write("d", subtask=0)
-    assert names(tmp_path) == [
+    assert sorted({*names(tmp_path)}) == [
         *after_checkpoint,
         "2020-03-25--12/part-1-0",
         "2020-03-25--13/.part-0-2.inprogress",
@@ -338,10 +339,28 @@ def test_fsk_27_a_file_closed_after_the_checkpoint_is_opened_again(tmp_path):
     run.checkpoint()
     run.write("b", "c", "d", "e")
     run.restart()
-    assert names(tmp_path) == [".part-0-0.inprogress"]
+    assert names(tmp_path) == [".part-0-0.inprogress"] * 2, "the one of the checkpoint, and the copy that is continued"
     run.write("b")
     run.finish()
     assert finished(tmp_path) == {"part-0-0": "a\nb\n"}
+    assert names(tmp_path) == ["part-0-0"]
+
+
+def test_a_process_that_does_not_die_in_time_spoils_nothing(tmp_path):
+    run = FileSinkRun(rows(tmp_path).build())
+    run.write("a")
+    run.checkpoint()
+    (zombie,) = run.writers
+    run.writers = []
+    run.restart()
+    run.write("b")
+    zombie.write_run(["zombie"] * 100, None)
+    zombie.flush(end_of_input=True)
+    zombie.prepare_commit()
+    run.write("c")
+    run.finish()
+    assert finished(tmp_path) == {"part-0-0": "a\nb\nc\n"}
+    assert names(tmp_path) == ["part-0-0"]
 
 
 def test_a_restart_without_any_checkpoint_removes_what_was_written(tmp_path):

@@ -84,10 +84,10 @@ def test_an_open_file_cannot_move_to_a_file_system_that_cannot_continue_it(tmp_p
     builder = FileSink.for_row_format("", Encoder.simple_string_encoder())
     storage = ArrowPartStorage(file_system(tmp_path, "directory"))
     run = FileSinkRun(builder.build(), storage=lambda: (storage, ""))
-    state = WriterState(0, 1, "0" * 12, (OpenPart("", "open", "part-0-0", 2, 0, 0),))
+    state = WriterState(0, 1, 1, "0" * 12, (OpenPart("", "open", "part-0-0", 2, 0, 0),))
     sink = builder.build()
     sink.open_storage = lambda: (storage, "")
-    with pytest.raises(CheckpointError, match="cannot cut files"):
+    with pytest.raises(CheckpointError, match="keeps no unfinished files"):
         sink.restore_writer(run.context(0), [state])
 
 
