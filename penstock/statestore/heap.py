@@ -9,7 +9,7 @@ from penstock.errors import ProgramError
 from penstock.runtime.clock import SystemClock
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
-from penstock.statestore.heap_snapshot import HeapSnapshot, KeyGroups
+from penstock.statestore.heap_snapshot import FrozenTable, HeapSnapshot, KeyGroups
 from penstock.statestore.heap_states import HEAP_HANDLES
 from penstock.statestore.heap_table import HeapTable
 from penstock.statestore.state_kinds import kind_mismatch, kind_of, require_max_parallelism
@@ -50,7 +50,6 @@ class HeapStateBackend(KeyedStateBackend):
         self._tables: dict[str, HeapTable] = {}
         self._groups: KeyGroups | None = None
         self._lock = threading.Lock()
-        self._running_snapshots = 0
 
     def value_state(self, descriptor: Any, namespace: Any = None) -> Any:
         """Return a handle of a state with one value per key."""
@@ -99,17 +98,17 @@ class HeapStateBackend(KeyedStateBackend):
             self._groups = KeyGroups(max_parallelism)
             self._layouts: dict[str, KeyLayout] = {}
         with self._lock:
-            self._running_snapshots += 1
-            frozen = [(table.info, table.freeze()) for table in self._tables.values()]
+            frozen = [
+                FrozenTable(table.info, table.freeze(), self._once(table.thaw)) for table in self._tables.values()
+            ]
         return HeapSnapshot(
-            [(info, namespaces) for info, namespaces in frozen if namespaces],
+            frozen,
             list(timers),
             expired_at={table.name: self._now() for table in self._tables.values() if table.leaves_out_expired},
             operator=self._operator,
             key_groups=key_groups,
             groups=self._groups,
             layouts=self._layouts,
-            on_end=self._thaw,
         )
 
     def restore(self, snapshots: Iterable[KeyedStateReader], key_groups: range, max_parallelism: int) -> list[Timer]:
@@ -127,12 +126,16 @@ class HeapStateBackend(KeyedStateBackend):
             timers.extend(reader.read_timers(key_groups))
         return timers
 
-    def _thaw(self) -> None:
-        with self._lock:
-            self._running_snapshots -= 1
-            if self._running_snapshots == 0:
-                for table in self._tables.values():
-                    table.thaw()
+    def _once(self, call: Callable[[], None]) -> Callable[[], None]:
+        """Return what calls a function, with the lock, the first time only."""
+        waiting = [call]
+
+        def first() -> None:
+            with self._lock:
+                if waiting:
+                    waiting.pop()()
+
+        return first
 
     def _restored_table(self, info: StateInfo) -> HeapTable:
         table = self._tables.get(info.name)

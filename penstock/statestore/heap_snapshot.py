@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.errors import CheckpointError
 from penstock.runtime.key_groups import key_group_of
 from penstock.statestore.backend import StateSnapshot
 from penstock.statestore.expiry import EXPIRY_SUFFIX, without_expired
+from penstock.statestore.heap_table import are_plain
 from penstock.statestore.key_layout import KeyLayout, spread
 from penstock.statestore.snapshot import BATCH_ENTRIES, KeyedStateWriter
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from penstock.statestore.snapshot import Columns, StateInfo, Timer
 
-__all__ = ["HeapSnapshot", "KeyGroups"]
+__all__ = ["FrozenTable", "HeapSnapshot", "KeyGroups"]
 
 _CACHED_KEYS = 1 << 21
 
@@ -37,12 +38,21 @@ class KeyGroups(dict[Any, int]):
         return group
 
 
+class FrozenTable(NamedTuple):
+    """Copies of the dictionaries of one state."""
+
+    info: StateInfo
+    namespaces: dict[Any, dict[Any, Any]]
+    thaw: Callable[[], None]
+    """Lets the program change values freely again; only the first call counts."""
+
+
 class HeapSnapshot(StateSnapshot):
     """Copies of the dictionaries of one operator, and its timers."""
 
     def __init__(
         self,
-        states: list[tuple[StateInfo, dict[Any, dict[Any, Any]]]],
+        tables: list[FrozenTable],
         timers: list[Timer],
         *,
         expired_at: dict[str, int],
@@ -50,23 +60,22 @@ class HeapSnapshot(StateSnapshot):
         key_groups: range,
         groups: KeyGroups,
         layouts: dict[str, KeyLayout],
-        on_end: Callable[[], None],
     ) -> None:
         super().__init__(key_groups)
-        self._states = states
+        self._tables = tables
         self._timers = timers
         self._expired_at = expired_at
         self._operator = operator
         self._groups = groups
         self._layouts = layouts
-        self._on_end: Callable[[], None] | None = on_end
 
     def encode(self, write: Callable[[bytes], object]) -> int:
         """Write the snapshot and return its size."""
         try:
+            self._thaw_plain_tables()
             writer = KeyedStateWriter(write, operator=self._operator, max_parallelism=self._groups.max_parallelism)
             self._leave_out_expired()
-            parts = [(info, self._by_key_group(info, namespaces)) for info, namespaces in self._states]
+            parts = [(table.info, self._by_key_group(table)) for table in self._tables if table.namespaces]
             timers: dict[int, list[Timer]] = defaultdict(list)
             for timer in self._timers:
                 timers[self._groups[timer.key]].append(timer)
@@ -79,13 +88,18 @@ class HeapSnapshot(StateSnapshot):
 
     def discard(self) -> None:
         """Let the state be changed freely again; nothing happens the second time."""
-        on_end, self._on_end = self._on_end, None
-        self._states = []
-        if on_end is not None:
-            on_end()
+        tables, self._tables = self._tables, []
+        for table in tables:
+            table.thaw()
+
+    def _thaw_plain_tables(self) -> None:
+        """Take the guard away from what cannot be changed: every access during the snapshot would pay for it."""
+        for table in self._tables:
+            if all(are_plain(entries.values()) for entries in table.namespaces.values()):
+                table.thaw()
 
     def _leave_out_expired(self) -> None:
-        content = {info.name: (info, namespaces) for info, namespaces in self._states}
+        content = {table.info.name: (table.info, table.namespaces) for table in self._tables}
         for name, now in self._expired_at.items():
             if name not in content or name + EXPIRY_SUFFIX not in content:
                 continue
@@ -100,8 +114,9 @@ class HeapSnapshot(StateSnapshot):
                         else:
                             entries[key], times[key] = kept
 
-    def _by_key_group(self, info: StateInfo, namespaces: dict[Any, dict[Any, Any]]) -> Mapping[int, Iterable[Columns]]:
+    def _by_key_group(self, table: FrozenTable) -> Mapping[int, Iterable[Columns]]:
         """Return the batches of each key group."""
+        info, namespaces = table.info, table.namespaces
         try:
             if list(namespaces) == [None]:
                 entries, group_of = namespaces[None], self._groups.__getitem__

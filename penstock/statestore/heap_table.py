@@ -4,7 +4,8 @@ Freezing a table copies its dictionaries, not what is in them: a copy of a dicti
 few hundredths of a second. From then on, until the snapshot is stored, the handles do not look into the dictionaries
 themselves but through a :class:`Guard`, which gives whoever asks for a mutable value a copy of its own, once per key.
 What is frozen is therefore never changed, the thread that stores it needs no lock, and outside of snapshots a handle
-pays nothing.
+pays nothing. Where the storing thread finds that nothing frozen can be changed, numbers, strings and tuples of them,
+it takes the guard away at once.
 
 Built-in operators ask for a dictionary itself, to be fast, and change what is in it. The values of such a table are
 copied when it is frozen; for numbers, strings and tuples of them that is a glance at their types, for lists of them a
@@ -23,8 +24,7 @@ import decimal
 import pickle
 import uuid
 import weakref
-from collections.abc import Collection
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.statestore.snapshot import StateInfo
@@ -32,7 +32,7 @@ from penstock.statestore.snapshot import StateInfo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Entries", "Guard", "HeapTable", "TableUser", "isolated", "isolated_entries"]
+__all__ = ["Entries", "Guard", "HeapTable", "TableUser", "are_plain", "isolated", "isolated_entries"]
 
 _ATOMS = frozenset(
     {
@@ -41,6 +41,8 @@ _ATOMS = frozenset(
     }
 )  # fmt: skip
 _MISSING = object()
+_AT_ONCE = 1 << 12
+"""How many values are looked at in one go; nobody else has the interpreter meanwhile."""
 
 
 def isolated(value: Any) -> Any:
@@ -62,9 +64,9 @@ def isolated(value: Any) -> Any:
 def isolated_entries(entries: dict[Any, Any]) -> dict[Any, Any]:
     """Returns a copy of a dictionary with :func:`isolated` values, at the speed of C wherever the values are alike."""
     values = entries.values()
-    if _are_plain(values):
+    if are_plain(values):
         return entries.copy()
-    if set(map(type, values)) == {list} and _are_plain(chain.from_iterable(values)):
+    if set(map(type, values)) == {list} and are_plain(chain.from_iterable(values)):
         return {key: value[:] for key, value in entries.items()}
     try:
         # Far faster than deepcopy, and what cannot be pickled could not be stored.
@@ -74,14 +76,17 @@ def isolated_entries(entries: dict[Any, Any]) -> dict[Any, Any]:
     return dict(zip(entries, copies, strict=True))
 
 
-def _are_plain(values: Iterable[Any]) -> bool:
+def are_plain(values: Iterable[Any]) -> bool:
     """Tells whether all values are unchangeable, or tuples of such."""
-    values = values if isinstance(values, Collection) else list(values)
-    kinds = set(map(type, values))
-    if tuple in kinds and _ATOMS.issuperset(kinds - {tuple}):
-        tuples = values if kinds == {tuple} else [value for value in values if type(value) is tuple]
-        return _ATOMS.issuperset(map(type, chain.from_iterable(tuples)))
-    return _ATOMS.issuperset(kinds)
+    rest = iter(values)
+    while part := list(islice(rest, _AT_ONCE)):
+        kinds = set(map(type, part))
+        if tuple in kinds:
+            tuples = part if kinds == {tuple} else [value for value in part if type(value) is tuple]
+            kinds = (kinds - {tuple}).union(map(type, chain.from_iterable(tuples)))
+        if not _ATOMS.issuperset(kinds):
+            return False
+    return True
 
 
 class Guard:
@@ -146,7 +151,7 @@ class TableUser(Protocol):
 class HeapTable:
     """The content of one state: per namespace, what each key has."""
 
-    __slots__ = ("_frozen", "_users", "descriptor", "is_exposed", "kind", "name", "namespaces")
+    __slots__ = ("_freezes", "_frozen", "_users", "descriptor", "is_exposed", "kind", "name", "namespaces")
 
     def __init__(self, name: str, kind: str, descriptor: Any = None) -> None:
         self.name = name
@@ -157,6 +162,7 @@ class HeapTable:
         self.is_exposed = False
         """Whether an operator works on the dictionaries themselves."""
         self._frozen: dict[int, Guard] | None = None
+        self._freezes = 0
         self._users: weakref.WeakSet[Any] = weakref.WeakSet()
 
     @property
@@ -196,7 +202,8 @@ class HeapTable:
         self._users.add(user)
 
     def freeze(self) -> dict[Any, dict[Any, Any]]:
-        """Returns copies of the dictionaries whose values nobody changes until ``thaw``."""
+        """Returns copies of the dictionaries whose values nobody changes until ``thaw``, which must be called once."""
+        self._freezes += 1
         if self.is_exposed:
             return {name: isolated_entries(entries) for name, entries in self.namespaces.items() if entries}
         guards: dict[int, Guard] = {}
@@ -206,10 +213,12 @@ class HeapTable:
         return {namespace: entries.copy() for namespace, entries in self.namespaces.items() if entries}
 
     def thaw(self) -> None:
-        """Lets the handles look into the dictionaries again."""
-        self._frozen = None
-        for user in self._users:
-            user._entries = _live(user._entries)
+        """Lets the handles look into the dictionaries again when it has been called for each ``freeze``."""
+        self._freezes -= 1
+        if self._freezes == 0:
+            self._frozen = None
+            for user in self._users:
+                user._entries = _live(user._entries)
 
     @staticmethod
     def _guard(guards: dict[int, Guard], live: dict[Any, Any]) -> Guard:

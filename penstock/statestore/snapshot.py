@@ -62,6 +62,10 @@ _TAIL = struct.Struct("<QII8s")
 _STATE = struct.Struct("<HI")
 _LENGTHS = struct.Struct("<II")
 _TIMERS = 0xFFFF
+_KEEPS_INTERPRETER = 5 * 1024
+"""The most bytes of which :mod:`zlib` computes a checksum without letting other threads run."""
+_AT_ONCE = 1 << 22
+"""How many bytes are written in one go: around each write, the thread waits for the interpreter again."""
 
 
 class KeyBlock(NamedTuple):
@@ -142,6 +146,8 @@ class KeyedStateWriter:
         self._classes = ClassTable()
         self._entries = 0
         self._size = 0
+        self._gathered: list[bytes] = []
+        self._written = 0
         self._put(_HEAD.pack(_MAGIC, _VERSION))
 
     def write_group(
@@ -155,7 +161,7 @@ class KeyedStateWriter:
         self._add(parts, _TIMERS, [self._pickle_timers(batch) for batch in _batches(timers)])
         if parts:
             section = b"".join(parts)
-            self._sections[key_group] = (self._size, len(section), zlib.crc32(section))
+            self._sections[key_group] = (self._size, len(section), _checksum(section))
             self._put(section)
 
     def finish(self) -> int:
@@ -172,6 +178,7 @@ class KeyedStateWriter:
         offset = self._size
         self._put(footer)
         self._put(_TAIL.pack(offset, len(footer), zlib.crc32(footer), _MAGIC))
+        self._flush()
         return self._size
 
     def _pickle(self, columns: Columns, info: StateInfo, key_group: int) -> tuple[bytes, bytes]:
@@ -206,8 +213,15 @@ class KeyedStateWriter:
                 parts += (_LENGTHS.pack(len(keys), len(values)), keys, values)
 
     def _put(self, data: bytes) -> None:
-        self._write(data)
+        self._gathered.append(data)
         self._size += len(data)
+        if self._size - self._written >= _AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._write(b"".join(self._gathered))
+        self._gathered.clear()
+        self._written = self._size
 
 
 class KeyedStateReader:
@@ -297,6 +311,19 @@ class KeyedStateReader:
             raise CorruptCheckpointError(source.name, "is damaged in its index (the checksum does not match)")
         index: dict[str, Any] = pickle.loads(footer)
         return index
+
+
+def _checksum(data: bytes) -> int:
+    """Returns the CRC-32 of bytes in steps that keep the interpreter.
+
+    A long call would let it go, and a busy subtask gives it back only after its whole time slice: for many sections,
+    that adds up to more than the work itself.
+    """
+    view = memoryview(data)
+    checksum = 0
+    for start in range(0, len(data), _KEEPS_INTERPRETER):
+        checksum = zlib.crc32(view[start : start + _KEEPS_INTERPRETER], checksum)
+    return checksum
 
 
 def _batches(timers: Iterable[Timer]) -> Iterator[list[Timer]]:

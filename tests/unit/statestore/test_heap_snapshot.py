@@ -9,6 +9,7 @@ from penstock.errors import CheckpointError, ProgramError, StateRestoreError
 from penstock.runtime.key_groups import key_group_of, key_group_range
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap_table import Guard
 from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader, Timer
 from penstock.vocabulary.functions import AggregateFunction
 from penstock.vocabulary.state_descriptors import (
@@ -274,6 +275,31 @@ def test_after_a_snapshot_handles_look_into_the_dictionary_itself():
     snapshot.discard()
     snapshot.discard()
     assert store.value._entries is entries
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(7, dict), ("text", dict), ((1, "text"), dict), ([1], Guard), ((1, [2]), Guard)]
+)
+def test_only_what_can_be_changed_is_guarded_while_it_is_written(value, kind):
+    store = Store().at("k")
+    store.value.update(value)
+    snapshot = store.snapshot()
+    assert type(store.value._entries) is Guard
+    kinds = []
+    snapshot.encode(lambda _: kinds.append(type(store.value._entries)))
+    assert set(kinds) == {kind}
+    assert type(store.value._entries) is dict
+
+
+def test_one_of_two_snapshots_does_not_thaw_what_the_other_needs():
+    store = Store().at("k")
+    store.value.update((1, "text"))
+    first = store.snapshot()
+    store.value.update([1])
+    second = store.snapshot()
+    encoded(first)
+    store.value.value().append(2)
+    assert restored(encoded(second))[0].at("k").value.value() == [1]
 
 
 def test_a_failed_encoding_lets_the_state_go():
