@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
-from penstock.connectors.mysql.polling_readers import GrowthReader, WholeReader
 from penstock.connectors.mysql.table_statements import quote
 from penstock.connectors.protocols import Boundedness, Source, SourceSplit
 from penstock.errors import ProgramError
@@ -64,6 +63,8 @@ class MySqlPollingSource(Source[Any]):
 
     def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[Any]:
         """Start asking."""
+        from penstock.connectors.mysql.polling_readers import GrowthReader, WholeReader  # only running sources need it
+
         reader = GrowthReader if self.settings.growing_columns else WholeReader
         return reader(self.settings, position, context)
 

@@ -5,12 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.mysql.batch_writer import BatchWriter
-from penstock.connectors.mysql.connection import MySqlConnection
-from penstock.connectors.mysql.xa_branch import BranchNames
-from penstock.connectors.mysql.xa_committer import XaCommitter
-from penstock.connectors.mysql.xa_session import XaSession
-from penstock.connectors.mysql.xa_writer import XaWriter
 from penstock.connectors.sink_protocol import Sink
 from penstock.errors import ProgramError
 from penstock.vocabulary.delivery import Delivery
@@ -19,9 +13,13 @@ from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
 if TYPE_CHECKING:
     from penstock.connectors.mysql.sink_builder import MySqlSinkBuilder
     from penstock.connectors.mysql.sink_settings import MySqlSinkSettings
+    from penstock.connectors.mysql.xa_session import XaSession
     from penstock.connectors.sink_protocol import Committer, SinkWriter, WriterContext
 
 __all__ = ["MySqlSink"]
+
+
+# Programs that describe a sink need not load what runs it; methods that run in subtasks import it themselves.
 
 
 class MySqlSink(Sink[Any]):
@@ -66,6 +64,11 @@ class MySqlSink(Sink[Any]):
 
     def restore_writer(self, context: WriterContext, states: list[Any]) -> SinkWriter[Any]:
         """Go on writing, after what is in no checkpoint was rolled back."""
+        from penstock.connectors.mysql.batch_writer import BatchWriter
+        from penstock.connectors.mysql.connection import MySqlConnection
+        from penstock.connectors.mysql.xa_branch import BranchNames
+        from penstock.connectors.mysql.xa_writer import XaWriter
+
         if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return BatchWriter(self.settings, context, MySqlConnection(self.settings.connection))
         names = BranchNames.of(context, self.transaction_prefix)
@@ -75,6 +78,9 @@ class MySqlSink(Sink[Any]):
         """Return what commits transactions, if there are any."""
         if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return None
+        from penstock.connectors.mysql.xa_branch import BranchNames
+        from penstock.connectors.mysql.xa_committer import XaCommitter
+
         session = self.open_session()
         # What cannot be committed now is handed back and tried again later, while records go on.
         session.options = replace(session.options, retries=0)
@@ -82,6 +88,8 @@ class MySqlSink(Sink[Any]):
 
     def open_session(self) -> XaSession:
         """Return a connection for transactions; a test's subclass returns one whose steps fail."""
+        from penstock.connectors.mysql.xa_session import XaSession
+
         return XaSession(self.settings.connection)
 
     def check(self, *, checkpoint_interval: int | None, checkpoint_timeout: int) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.mysql.record_values import RecordValues
 from penstock.errors import ExternalSystemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
+    from penstock.connectors.mysql.record_values import RecordValues
     from penstock.connectors.mysql.statement import SqlStatement
 
 __all__ = ["MySqlSinkSettings", "refused"]
@@ -32,6 +32,8 @@ class MySqlSinkSettings:
 
     def values(self) -> RecordValues:
         """Return what takes the parameters out of records."""
+        from penstock.connectors.mysql.record_values import RecordValues  # only running sinks need it
+
         return RecordValues(self.columns, self.statement.parameters, self.builder)
 
 

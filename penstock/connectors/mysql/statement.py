@@ -13,15 +13,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlStatement"]
 
-# What a placeholder is not: text in quotes or backticks, and comments.
-_QUOTED = re.compile(
-    r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*` | --\s[^\n]* | \#[^\n]* | /\*.*?\*/""",
-    re.VERBOSE | re.DOTALL,
-)
-_INSERT = re.compile(r"\s*(?:insert|replace)\b", re.IGNORECASE)
-_VALUES = re.compile(r"\bvalues?\s*(?=\()", re.IGNORECASE)
-_UPDATE = re.compile(r"\bon\s+duplicate\s+key\s+update\b", re.IGNORECASE)
-_TAKES_NEW_VALUE = re.compile(r"\s*([\w`.]+)\s*=\s*values?\s*\(\s*([\w`.]+)\s*\)\s*", re.IGNORECASE)
+# What a placeholder is not: text in quotes or backticks, and comments. Patterns are compiled when a program needs them.
+_QUOTED = r"""(?xs) '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*` | --\s[^\n]* | \#[^\n]* | /\*.*?\*/"""
+_INSERT = r"(?i)\s*(?:insert|replace)\b"
+_VALUES = r"(?i)\bvalues?\s*(?=\()"
+_UPDATE = r"(?i)\bon\s+duplicate\s+key\s+update\b"
+_OVERWRITES = r"(?i)\s*(?:replace|insert\s+ignore)\b"
+_TAKES_NEW_VALUE = r"(?i)\s*([\w`.]+)\s*=\s*values?\s*\(\s*([\w`.]+)\s*\)\s*"
 _LONGEST_STATEMENT = 1_000_000  # characters; servers refuse packets above a limit that is 16 MB or more
 
 
@@ -57,12 +55,13 @@ class SqlStatement:
     def is_repeatable(self) -> bool:
         """Tell whether writing the same row again leaves the table as it is, given a key that makes rows unique."""
         masked = _mask(self.text)
-        if re.match(r"\s*(?:replace|insert\s+ignore)\b", masked, re.IGNORECASE):
+        if re.match(_OVERWRITES, masked):
             return True
-        update = _UPDATE.search(masked)
+        update = re.search(_UPDATE, masked)
         if update is None:
             return False
-        assignments = [_TAKES_NEW_VALUE.fullmatch(part) for part in self.text[update.end() :].rstrip("; \n").split(",")]
+        parts = self.text[update.end() :].rstrip("; \n").split(",")
+        assignments = [re.fullmatch(_TAKES_NEW_VALUE, part) for part in parts]
         return all(found is not None and found[1] == found[2] for found in assignments)
 
     def render(self, rows: Sequence[Sequence[Any]], escape: Callable[[Any], str]) -> Iterator[tuple[str, int]]:
@@ -97,14 +96,14 @@ class SqlStatement:
 
 
 def _mask(text: str) -> str:
-    return _QUOTED.sub(lambda quoted: "x" * len(quoted.group()), text)
+    return re.sub(_QUOTED, lambda quoted: "x" * len(quoted.group()), text)
 
 
 def _format(text: str) -> str:
     """Turn placeholders into those of Python's formatting."""
     parts: list[str] = []
     end = 0
-    for quoted in _QUOTED.finditer(text):
+    for quoted in re.finditer(_QUOTED, text):
         parts += [text[end : quoted.start()].replace("%", "%%").replace("?", "%s"), quoted.group().replace("%", "%%")]
         end = quoted.end()
     parts.append(text[end:].replace("%", "%%").replace("?", "%s"))
@@ -113,7 +112,7 @@ def _format(text: str) -> str:
 
 def _divide(text: str, masked: str) -> tuple[str, str, str]:
     """Return what comes before the list of values, the list, and what comes after."""
-    values = _VALUES.search(masked) if _INSERT.match(masked) else None
+    values = re.search(_VALUES, masked) if re.match(_INSERT, masked) else None
     if values is None:
         return "", text, ""
     depth = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.redis.writer import RedisWriter
 from penstock.connectors.sink_protocol import Sink
 from penstock.vocabulary.delivery import Delivery
 
@@ -54,4 +53,6 @@ class RedisSink(Sink[Any]):
 
     def create_writer(self, context: WriterContext) -> SinkWriter[Any]:
         """Start writing."""
+        from penstock.connectors.redis.writer import RedisWriter  # only running sinks need it
+
         return RedisWriter(self.settings, context)
