@@ -2,12 +2,14 @@
 
 A `text` block under the comment `<!-- output -->` is what the Python block before it prints; its lines may come in any
 order, because subtasks print side by side. A Python block under `<!-- no-run -->` must not parse: what can run, runs.
+A page that says `<!-- servers: kafka -->` runs with such servers, whose addresses are in the environment.
 """
 
 from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,11 +32,15 @@ def _name(page: Path) -> str:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=_name)
-def test_snippets_run(page: Path, tmp_path: Path) -> None:
+def test_snippets_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    addresses: dict[str, str] = {}
+    for name in re.findall(r"^<!-- servers: (.*) -->$", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        for server in name.split(", "):
+            addresses.update(request.getfixturevalue(f"{server}_server").settings())
     done = subprocess.run(
         [sys.executable, "-m", "tests.docs.run_page", page, tmp_path],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **addresses, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
