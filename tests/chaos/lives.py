@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from tests.chaos.replayed_job import Readings
 from tests.spark.jobs import wait_until
@@ -25,10 +26,18 @@ PROGRAM = Path(__file__).parent / "programs" / "replayed.py"
 class Lives:
     """Starts the program with ``penstock run``; its directory has the configuration file and all that comes of it."""
 
-    def __init__(self, place: Path, readings: Readings, settings: dict[str, str], master: str | None = None) -> None:
+    def __init__(
+        self,
+        place: Path,
+        work: Readings | dict[str, Any],
+        settings: dict[str, str],
+        master: str | None = None,
+        program: Path = PROGRAM,
+    ) -> None:
         self.place = place
-        self.readings = readings
+        self.work = work if isinstance(work, dict) else asdict(work)
         self.master = master
+        self.program = program
         self.output = place / "output"
         self.checkpoints = place / "checkpoints"
         lines = {"execution.checkpointing.dir": f"file://{self.checkpoints}", **settings}
@@ -47,7 +56,7 @@ class Lives:
         command = [sys.executable, "-m", "penstock", "run"]
         command += [] if restore is None else ["-s", f"file://{restore}/_metadata"]
         command += [] if self.master is None else ["-m", self.master]
-        command += [str(PROGRAM), str(self.place), json.dumps(asdict(self.readings))]
+        command += [str(self.program), str(self.place), json.dumps(self.work)]
         with errors.open("a", encoding="utf-8") as file:
             process = subprocess.Popen(
                 command,
