@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from penstock.datastream.connectors.socket import *
     from penstock.datastream.data_stream import *
     from penstock.datastream.formats.avro import *
+    from penstock.datastream.formats.csv import *
     from penstock.datastream.formats.orc import *
     from penstock.datastream.formats.parquet import *
     from penstock.datastream.functions import *
@@ -138,8 +139,12 @@ __all__ = [
     "CountWindow",
     "CountWindowSerializer",
     "Counter",
+    "CsvBulkWriters",
+    "CsvColumn",
     "CsvEncoder",
     "CsvFormat",
+    "CsvSchema",
+    "CsvSchemaBuilder",
     "CustomCheckpointStorage",
     "CustomStateBackend",
     "DataGeneratorSource",
@@ -448,6 +453,7 @@ _HOMES = (
     "penstock.datastream.connectors.socket",
     "penstock.datastream.data_stream",
     "penstock.datastream.formats.avro",
+    "penstock.datastream.formats.csv",
     "penstock.datastream.formats.orc",
     "penstock.datastream.formats.parquet",
     "penstock.datastream.functions",

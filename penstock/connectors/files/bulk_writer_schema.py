@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from penstock.vocabulary.type_info import TypeInformation
 
-__all__ = ["arrow_schema", "batch_of"]
+__all__ = ["arrow_schema", "batch_of", "values_in"]
 
 _LISTS = (PrimitiveArrayTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, ListTypeInfo)
 
@@ -60,11 +60,13 @@ def batch_of(elements: Sequence[Any], schema: Any) -> Any:
 def _columns(elements: Sequence[Any], names: list[str]) -> list[Any]:
     if set(map(type, elements)) == {tuple}:
         return list(zip(*elements, strict=True))
-    values = _values_in(names)
+    values = values_in(names)
     return list(zip(*[values(element) for element in elements], strict=True))
 
 
-def _values_in(names: list[str]) -> Callable[[Any], Sequence[Any]]:
+def values_in(names: list[str]) -> Callable[[Any], Sequence[Any]]:
+    """Return what takes the fields of these names from a record: a row, tuple, list, dict or other object."""
+
     def values(element: Any) -> Sequence[Any]:
         if isinstance(element, Mapping):
             return [element.get(name) for name in names]
@@ -96,7 +98,7 @@ def _plain(value: Any, kind: Any) -> Any:
         return None
     if types.is_struct(kind):
         fields = list(kind)
-        values = _values_in([field.name for field in fields])(value)
+        values = values_in([field.name for field in fields])(value)
         return {field.name: _plain(each, field.type) for field, each in zip(fields, values, strict=True)}
     if types.is_map(kind):
         pairs = value.items() if isinstance(value, Mapping) else value

@@ -17,6 +17,8 @@ from penstock.connectors.files.bucket_assigner import BucketAssigner
 from penstock.connectors.files.bulk_writer_avro import AvroBulkWriters, AvroParquetWriters, AvroSchema
 from penstock.connectors.files.bulk_writer_columns import OrcBulkWriters, ParquetBulkWriters
 from penstock.connectors.files.bulk_writer_compress import CompressWriterFactory
+from penstock.connectors.files.bulk_writer_csv import CsvBulkWriters
+from penstock.connectors.files.csv_schema import CsvSchema
 from penstock.connectors.files.sink import FileSink
 from penstock.errors import ProgramError
 from penstock.vocabulary.durations import Instant
@@ -165,3 +167,38 @@ def test_compressed_text_with_bz2_and_zstd(tmp_path):
         assert stream.read() == b"a\nb\n"
     with pytest.raises(ProgramError, match="no codec 'rar'"):
         CompressWriterFactory(Encoder.simple_string_encoder(), "rar")
+
+
+def test_csv(tmp_path):
+    schema = (
+        CsvSchema.builder()
+        .add_string_column("word")
+        .add_number_column("count", number_type=Types.LONG())
+        .add_boolean_column("known")
+        .add_array_column("tags", separator="#")
+        .build()
+    )
+    records = [("a", 1, True, ["x", "y"]), Row('q"', None, False, []), {"word": "b,c", "count": 1.5, "known": True}]
+    path = written(tmp_path, CsvBulkWriters.for_schema(schema), *records[:2], {**records[2], "tags": [1]})
+    assert path.read_text() == 'a,1,true,x#y\n"q""",,false,\n"b,c",1.5,true,1\n'
+
+
+def test_csv_with_every_sign_of_its_own(tmp_path):
+    builder = CsvSchema.builder().add_columns_from(CsvSchema.builder().add_string_column("a").build())
+    builder.add_array_column("b").remove_array_element_separator(1).set_array_element_separator("+")
+    builder.set_column_separator("|").set_line_separator("\r\n").set_null_value("NULL").set_use_header()
+    builder.disable_quote_char().set_escape_char("\\")
+    path = written(tmp_path, CsvBulkWriters.for_schema(builder.build()), ("x|y", [1, 2]), (None, None))
+    assert path.read_bytes() == b"a|b\r\nx\\|y|1+2\r\nNULL|NULL\r\n"
+
+
+def test_csv_schemas_are_checked():
+    with pytest.raises(ProgramError, match="different names"):
+        CsvSchema.builder().add_string_column("a").add_number_column("a").build()
+    with pytest.raises(ProgramError, match="none"):
+        CsvSchema.builder().add_string_column("a").clear_columns().build()
+    with pytest.raises(ProgramError, match="one character"):
+        CsvSchema.builder().set_quote_char("''")
+    builder = CsvSchema.builder().add_array_column("a").remove_array_element_separator(0)
+    with pytest.raises(ProgramError, match="needs a separator"):
+        CsvBulkWriters.for_schema(builder.disable_array_element_separator().build())
