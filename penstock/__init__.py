@@ -143,6 +143,7 @@ __all__ = [
     "CsvColumn",
     "CsvEncoder",
     "CsvFormat",
+    "CsvReaderFormat",
     "CsvSchema",
     "CsvSchemaBuilder",
     "CustomCheckpointStorage",

@@ -1,0 +1,109 @@
+"""CSV files by a schema, under PyFlink's name."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from penstock.connectors.files.csv_format import CsvFormat
+from penstock.errors import ProgramError
+from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.rows import Row
+from penstock.vocabulary.type_info import BasicType, BasicTypeInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.connectors.files.csv_schema import CsvColumn, CsvSchema
+
+__all__ = ["CsvReaderFormat"]
+
+_LINE_ENDS = ("\n", "\r\n")
+_INTEGERS = {BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT}
+_BOOLEANS = {"true": True, "false": False}
+
+
+class CsvReaderFormat(CsvFormat):
+    """Reads CSV files as rows of a ``CsvSchema``. A record with too few fields, or too many, is malformed.
+
+    Example:
+        >>> from penstock.connectors.files.csv_schema import CsvSchema
+        >>> schema = CsvSchema.builder().add_string_column("word").add_number_column("count").build()
+        >>> CsvReaderFormat.for_schema(schema).has_header
+        False
+    """
+
+    def __init__(self, schema: CsvSchema) -> None:
+        if schema.line_separator not in _LINE_ENDS:
+            message = (
+                f"Lines of CSV files end with \\n or \\r\\n; {schema.line_separator!r} can be written, but not read."
+            )
+            raise ProgramError(message)
+        super().__init__(
+            {column.name: _converter(column, schema) for column in schema.columns},
+            has_header=schema.use_header,
+            record_type=Row,
+            delimiter=schema.column_separator,
+            quote_char=schema.quote_char,
+            escape_char=schema.escape_char,
+            null_value=schema.null_value or None,
+            comment_char="#" if schema.allow_comments else None,
+            skipped_rows=int(schema.skip_first_data_row),
+            rest_column=schema.any_property_name,
+            is_header_strict=schema.strict_headers,
+        )
+
+    @staticmethod
+    def for_schema(schema: CsvSchema) -> CsvReaderFormat:
+        """Return the format of files with these columns."""
+        from penstock.connectors.files.csv_schema import CsvSchema
+
+        require_instance(schema, CsvSchema, "for_schema() needs a CsvSchema, made with CsvSchema.builder().")
+        return CsvReaderFormat(schema)
+
+
+def _converter(column: CsvColumn, schema: CsvSchema) -> Callable[[str], Any]:
+    is_null = _is_null(schema.null_value)
+    if column.kind == "string":
+        return str
+    if column.kind == "boolean":
+        return lambda text: None if is_null(text) else _BOOLEANS[text.strip().lower()]
+    convert = _element_converter(column)
+    if column.kind == "number":
+        return lambda text: None if is_null(text) else convert(text)
+    separator = column.separator or schema.array_element_separator
+    if separator is None:
+        message = f"The array column {column.name!r} has no separator: give one to add_array_column()."
+        raise ProgramError(message)
+    return lambda text: [convert(element) for element in text.split(separator)] if text else []
+
+
+def _is_null(null_value: str) -> Callable[[str], bool]:
+    return lambda text: text == null_value
+
+
+def _element_converter(column: CsvColumn) -> Callable[[str], Any]:
+    kind = column.element_type
+    if kind is None:
+        return str if column.kind == "array" else _number
+    if isinstance(kind, BasicTypeInfo):
+        basic_type = kind.get_basic_type()
+        if basic_type in _INTEGERS:
+            return int
+        if basic_type in (BasicType.FLOAT, BasicType.DOUBLE):
+            return float
+        if basic_type is BasicType.BIG_DEC:
+            return Decimal
+        if basic_type is BasicType.BOOLEAN:
+            return lambda text: _BOOLEANS[text.strip().lower()]
+        if basic_type is BasicType.STRING:
+            return str
+    message = f"The column {column.name!r} cannot have the type {kind!r} in CSV files."
+    raise ProgramError(message)
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
