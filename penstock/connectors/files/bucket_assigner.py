@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from penstock.connectors.files.bucket_date_pattern import date_pattern, has_parts_of_a_second
 from penstock.errors import ProgramError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from zoneinfo import ZoneInfo
 
 __all__ = ["BasePathBucketAssigner", "BucketAssigner", "BucketContext", "DateTimeBucketAssigner", "buckets_by_time"]
 
@@ -121,6 +121,8 @@ def buckets_by_time(assigner: BucketAssigner[Any]) -> Callable[[int], str] | Non
 
 
 def _zone(name: str) -> ZoneInfo:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:

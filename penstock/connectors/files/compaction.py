@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
@@ -128,6 +127,8 @@ class ConcatFileCompactor(OutputStreamBasedFileCompactor):
 
     def compact(self, inputs: Sequence[BinaryIO], output: BinaryIO) -> None:
         """Write all inputs to the output."""
+        import shutil
+
         for number, each in enumerate(inputs):
             if number and self._delimiter:
                 output.write(self._delimiter)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from penstock.connectors.files.compaction import FileCompactor, FileCompactStrategy
-    from penstock.connectors.files.part_file import PartFormat
+    from penstock.connectors.files.part_format import PartFormat
     from penstock.connectors.files.part_storage import PartStorage
 
 __all__ = ["CompactionQueue"]

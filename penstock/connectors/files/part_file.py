@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.connectors.files.part_stream import PartStream
     from penstock.vocabulary.serialization import BulkWriterFactory, Encoder
 
-__all__ = ["BulkPart", "BulkParts", "Part", "PartFormat", "RowPart", "RowParts"]
+__all__ = ["BulkPart", "Part", "RowPart"]
 
 
 class Part(ABC):
@@ -111,40 +111,3 @@ class BulkPart(Part):
         self._writer.flush()
         self._writer.finish()
         return super().close()
-
-
-class PartFormat(ABC):
-    """How records become the bytes of a part file."""
-
-    can_resume: bool
-    """Whether a file can be cut after a record and continued."""
-
-    @abstractmethod
-    def part(self, place: OpenPart, stream: PartStream) -> Part:
-        """Begin a file, or go on with it."""
-
-
-class RowParts(PartFormat):
-    """Records one after the other."""
-
-    can_resume = True
-
-    def __init__(self, encoder: Encoder[Any]) -> None:
-        self.encoder = encoder
-
-    def part(self, place: OpenPart, stream: PartStream) -> Part:
-        """Begin a file, or go on with it."""
-        return RowPart(place, stream, self.encoder)
-
-
-class BulkParts(PartFormat):
-    """Records in the blocks or columns of a bulk writer."""
-
-    can_resume = False
-
-    def __init__(self, factory: BulkWriterFactory[Any]) -> None:
-        self.factory = factory
-
-    def part(self, place: OpenPart, stream: PartStream) -> Part:
-        """Begin a file."""
-        return BulkPart(place, stream, self.factory)

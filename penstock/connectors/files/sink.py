@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from penstock.connectors.files.part_storage import part_storage
 from penstock.connectors.files.sink_builder import SinkBuilder, bulk_settings, row_settings
-from penstock.connectors.files.sink_committer import PartCommitter
-from penstock.connectors.files.sink_writer import PartWriter
 from penstock.connectors.sink_protocol import Sink
 from penstock.vocabulary.delivery import Delivery
 
@@ -37,18 +34,26 @@ class _BucketSink(Sink[Any]):
 
     def create_writer(self, context: WriterContext) -> SinkWriter[Any]:
         """Start writing from nothing."""
+        from penstock.connectors.files.sink_writer import PartWriter
+
         return PartWriter(self.settings, *self.open_storage(), context)
 
     def restore_writer(self, context: WriterContext, states: list[Any]) -> SinkWriter[Any]:
         """Go on with the open files of a checkpoint, and remove those that were begun after it."""
+        from penstock.connectors.files.sink_writer import PartWriter
+
         return PartWriter(self.settings, *self.open_storage(), context, states)
 
     def create_committer(self, context: WriterContext) -> Committer:
         """Return what gives closed files their names."""
+        from penstock.connectors.files.sink_committer import PartCommitter
+
         return PartCommitter(self.open_storage()[0])
 
     def open_storage(self) -> tuple[PartStorage, str]:
         """Return the file system of the base path, and the path in it."""
+        from penstock.connectors.files.part_storage import part_storage
+
         return part_storage(self.settings.base_path)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from penstock.connectors.files.bucket_assigner import BucketAssigner
 from penstock.connectors.files.compaction import ConcatFileCompactor, RecordWiseFileCompactor
 from penstock.connectors.files.encoder import as_encoder
-from penstock.connectors.files.part_file import BulkParts, RowParts
+from penstock.connectors.files.part_format import BulkParts, RowParts
 from penstock.connectors.files.part_names import OutputFileConfig
 from penstock.connectors.files.rolling_policy import (
     CheckpointRollingPolicy,

@@ -11,7 +11,7 @@ from penstock.connectors.files.part_names import OutputFileConfig
 if TYPE_CHECKING:
     from penstock.connectors.files.bucket_assigner import BucketAssigner
     from penstock.connectors.files.compaction import FileCompactor, FileCompactStrategy
-    from penstock.connectors.files.part_file import PartFormat
+    from penstock.connectors.files.part_format import PartFormat
     from penstock.connectors.files.rolling_policy import RollingPolicy
 
 __all__ = ["SinkSettings"]
