@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.connectors.files.bucket_assigner import BucketAssigner
@@ -32,13 +33,19 @@ __all__ = ["SinkBuilder", "bulk_settings", "row_settings"]
 
 def row_settings(base_path: object, encoder: Any) -> SinkSettings:
     """Return the settings of a sink that writes record by record."""
-    return SinkSettings(str(base_path), RowParts(as_encoder(encoder)), DefaultRollingPolicy())
+    return SinkSettings(_absolute(base_path), RowParts(as_encoder(encoder)), DefaultRollingPolicy())
 
 
 def bulk_settings(base_path: object, writer_factory: BulkWriterFactory[Any]) -> SinkSettings:
     """Return the settings of a sink that writes in bulk."""
     require_instance(writer_factory, BulkWriterFactory, "A bulk format is written by a BulkWriterFactory.")
-    return SinkSettings(str(base_path), BulkParts(writer_factory), OnCheckpointRollingPolicy())
+    return SinkSettings(_absolute(base_path), BulkParts(writer_factory), OnCheckpointRollingPolicy())
+
+
+def _absolute(base_path: object) -> str:
+    """Return a location that means the same where the job runs as where the program runs."""
+    location = str(base_path)
+    return location if location.startswith("file:") or "://" in location else str(Path(location).absolute())
 
 
 class SinkBuilder:

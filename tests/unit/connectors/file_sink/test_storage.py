@@ -98,6 +98,13 @@ def test_local_paths_are_those_with_and_without_a_scheme(tmp_path):
         assert path == str(tmp_path)
 
 
+def test_relative_paths_are_those_of_the_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    builders = [FileSink.for_row_format(location, str.encode) for location in ("out", "s3://bucket/out", "file:/x")]
+    locations = [builder.build().settings.base_path for builder in builders]
+    assert locations == [str(tmp_path / "out"), "s3://bucket/out", "file:/x"]
+
+
 def test_other_schemes_are_pyarrows():
     storage, path = part_storage("mock:///out")
     assert isinstance(storage, ArrowPartStorage)
