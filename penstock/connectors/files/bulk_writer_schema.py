@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import ProgramError
+from penstock.errors import ProgramError, SerializationError
 from penstock.vocabulary.composite_type_info import (
     BasicArrayTypeInfo,
     ListTypeInfo,
@@ -46,15 +46,29 @@ def arrow_schema(row_type: Any) -> Any:
 
 
 def batch_of(elements: Sequence[Any], schema: Any) -> Any:
-    """Return records as a pyarrow record batch: rows, tuples, dicts or objects with such attributes."""
+    """Return records as a pyarrow record batch: rows, tuples, dicts or objects with such attributes.
+
+    Raises:
+        SerializationError: A value does not fit into its column.
+    """
     import pyarrow
 
     columns = _columns(elements, schema.names)
-    arrays = [
-        pyarrow.array(_plain_column(column, field.type), field.type)
-        for column, field in zip(columns, schema, strict=True)
-    ]
+    arrays = [_array(column, field) for column, field in zip(columns, schema, strict=True)]
     return pyarrow.record_batch(arrays, schema=schema)
+
+
+def _array(column: Sequence[Any], field: Any) -> Any:
+    import pyarrow
+
+    try:
+        return pyarrow.array(_plain_column(column, field.type), field.type)
+    except (pyarrow.ArrowException, TypeError, ValueError, AttributeError) as error:
+        if len(column) > 1:
+            for value in column:
+                _array([value], field)
+        message = f"{column[0]!r:.200} does not fit into the column {field.name!r} of type {field.type}: {error}"
+        raise SerializationError(message) from error
 
 
 def _columns(elements: Sequence[Any], names: list[str]) -> list[Any]:

@@ -20,7 +20,7 @@ from penstock.connectors.files.bulk_writer_compress import CompressWriterFactory
 from penstock.connectors.files.bulk_writer_csv import CsvBulkWriters
 from penstock.connectors.files.csv_schema import CsvSchema
 from penstock.connectors.files.sink import FileSink
-from penstock.errors import ProgramError
+from penstock.errors import ProgramError, SerializationError
 from penstock.vocabulary.durations import Instant
 from penstock.vocabulary.rows import Row
 from penstock.vocabulary.serialization import Encoder
@@ -105,6 +105,12 @@ def test_types_without_a_column_are_refused():
         ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["any"], [Types.PICKLED_BYTE_ARRAY()]))
     with pytest.raises(ProgramError, match="ROW_NAMED"):
         ParquetBulkWriters.for_row_type("word string")
+
+
+def test_a_value_that_does_not_fit_is_named(tmp_path):
+    records = [("a", 1), ("b", 2), ("c", "three")]
+    with pytest.raises(SerializationError, match="'three' does not fit into the column 'count' of type int64"):
+        written(tmp_path, ParquetBulkWriters.for_row_type(WORDS), *records)
 
 
 def test_orc(tmp_path):
