@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock import (
+    CheckpointedFunction,
     CsvFormat,
     DataGeneratorSource,
     Duration,
@@ -22,11 +23,13 @@ from penstock import (
     GoodsOffers,
     JobStatus,
     JsonLinesFormat,
+    ListStateDescriptor,
     MalformedRecordError,
     OutputTag,
     ProgramError,
     RandomOrders,
     RestartStrategies,
+    RichParallelSourceFunction,
     Row,
     StreamExecutionEnvironment,
     StreamFormat,
@@ -200,6 +203,45 @@ def test_a_job_that_waits_for_a_socket_can_be_cancelled(env: StreamExecutionEnvi
         with connection:
             client.cancel().result()
             wait_until(lambda: client.get_job_status().result() is JobStatus.CANCELED, "the job ends")
+
+
+class Numbers(RichParallelSourceFunction, CheckpointedFunction):
+    """Each subtask emits its share of the numbers; what is left of them is operator state."""
+
+    def initialize_state(self, context: Any) -> None:
+        self.state = context.get_operator_state_store().get_list_state(ListStateDescriptor("left"))
+        self.left = list(self.state.get())
+
+    def open(self, runtime_context: Any) -> None:
+        index, parallelism = (
+            runtime_context.get_index_of_this_subtask(),
+            runtime_context.get_number_of_parallel_subtasks(),
+        )
+        if not self.left:
+            self.left = [(index, parallelism)]
+
+    def snapshot_state(self, context: Any) -> None:
+        self.state.update(self.left)
+
+    def run(self, ctx: Any) -> None:
+        self.is_running = True
+        ((number, stride),) = self.left
+        while self.is_running and number < 20_000:
+            with ctx.get_checkpoint_lock():
+                ctx.collect(number)
+                number += stride
+                self.left = [(number, stride)]
+
+    def cancel(self) -> None:
+        self.is_running = False
+
+
+def test_src_10_a_parallel_source_function_keeps_its_position(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    diary, checkpoints = checkpointed(env, tmp_path)
+    numbers = env.add_source(Numbers(), "numbers").uid("numbers").map(FailOnce(diary, checkpoints, 1000))
+    counts = numbers.map(lambda number: (number % 3, 1)).key_by(lambda pair: pair[0]).sum(1)
+    assert final_counts(counts) == {0: 6667, 1: 6667, 2: 6666}
+    assert diary.lines("failed")
 
 
 @pytest.fixture

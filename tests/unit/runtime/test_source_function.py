@@ -12,6 +12,7 @@ from penstock import (
     ParallelSourceFunction,
     ProcessFunction,
     RichParallelSourceFunction,
+    RichSourceFunction,
     RuntimeContext,
     SourceFunction,
     UserFunctionError,
@@ -284,6 +285,23 @@ class EachSubtask(RichParallelSourceFunction[tuple[int, int]]):
 def test_a_parallel_source_function_runs_in_every_subtask() -> None:
     assert issubclass(EachSubtask, ParallelSourceFunction)
     assert sorted(results(environment(3).add_source(EachSubtask()))) == [(0, 3), (1, 3), (2, 3)]
+
+
+class Configured(RichSourceFunction[str]):
+    """Takes what it emits from its surroundings."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.words = [runtime_context.get_task_name(), str(runtime_context.get_number_of_parallel_subtasks())]
+
+    def run(self, ctx: SourceFunction.SourceContext[str]) -> None:
+        for word in self.words:
+            ctx.collect(word)
+
+    def cancel(self) -> None: ...
+
+
+def test_src_09_a_rich_source_function_is_opened_with_its_context_and_runs_once() -> None:
+    assert results(environment(3).add_source(Configured(), "settings")) == ["settings", "1"]
 
 
 class GoesIdle(SourceFunction[int]):
