@@ -71,7 +71,8 @@ class LocalPartStorage(LocalFiles):
         """Begin a new file; missing directories are made."""
         place = Path(path)
         place.parent.mkdir(parents=True, exist_ok=True)
-        return _LocalPartStream(place.open("xb", buffering=0))
+        place.open("xb").close()
+        return _LocalPartStream(_ClosedFile(place))
 
     def resume(self, path: str, length: int, new_path: str) -> PartStream:
         """Begin a new file with the first bytes of another one."""
@@ -96,7 +97,8 @@ class LocalPartStorage(LocalFiles):
 
     def keep_names(self, directories: Iterable[str]) -> None:
         """Make the names of new and renamed files in these directories survive a crash of the machine."""
-        for directory in directories:
+        # The directories themselves may be new.
+        for directory in sorted({each for path in directories for each in (path, path.rpartition("/")[0] or "/")}):
             number = os.open(directory, os.O_RDONLY)
             try:
                 os.fsync(number)
@@ -107,7 +109,30 @@ class LocalPartStorage(LocalFiles):
 class _LocalPartStream(PartStream):
     def persist(self) -> None:
         self.flush()
-        os.fsync(self._file.fileno())
+        self._file.sync()
+
+
+class _ClosedFile:
+    """A file that is open only while something is written to it: there may be more buckets than open files."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, data: bytes) -> None:
+        # Not "ab", which would make a file again that somebody has deleted.
+        with self._path.open("r+b") as file:
+            file.seek(0, os.SEEK_END)
+            file.write(data)
+
+    def sync(self) -> None:
+        with self._path.open("rb") as file:
+            os.fsync(file.fileno())
+
+    def flush(self) -> None:
+        """Do nothing: nothing is held back."""
+
+    def close(self) -> None:
+        """Do nothing: it is closed."""
 
 
 class ArrowPartStorage(ArrowFiles):

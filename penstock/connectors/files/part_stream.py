@@ -76,8 +76,6 @@ class PartStream:
         self._file.close()
 
     def _drain(self) -> None:
-        data, self._buffer, self._buffered = b"".join(self._buffer), [], 0
-        while data:
-            # A file without a buffer may take a part of what it is given.
-            written = self._file.write(data)
-            data = data[written:] if written is not None and written < len(data) else b""
+        if self._buffer:
+            data, self._buffer, self._buffered = b"".join(self._buffer), [], 0
+            self._file.write(data)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import resource
+
 import pytest
 from pyarrow import fs
 
-from penstock.connectors.files.bucket_assigner import BucketAssigner
+from penstock.connectors.files.bucket_assigner import BucketAssigner, BucketContext
 from penstock.connectors.files.part_storage import ArrowPartStorage, LocalPartStorage, part_storage
 from penstock.connectors.files.rolling_policy import RollingPolicy
 from penstock.connectors.files.sink import FileSink
@@ -96,6 +98,24 @@ def test_local_paths_are_those_with_and_without_a_scheme(tmp_path):
         storage, path = part_storage(location)
         assert isinstance(storage, LocalPartStorage)
         assert path == str(tmp_path)
+
+
+def test_more_buckets_than_a_process_may_have_open_files(tmp_path):
+    class ByNumber(BucketAssigner[int]):
+        def get_bucket_id(self, element: int, context: BucketContext) -> str:
+            return str(element)
+
+    builder = FileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder())
+    run = FileSinkRun(builder.with_bucket_assigner(ByNumber()).build())
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, most))
+    try:
+        run.write(*range(200))
+        run.write(*range(200))
+        run.writers[0].prepare_commit()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+    assert len(names(tmp_path)) == 200
 
 
 def test_relative_paths_are_those_of_the_program(tmp_path, monkeypatch):
