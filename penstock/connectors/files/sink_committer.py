@@ -66,7 +66,12 @@ class PartCommitter(Committer):
             message = f"{part.hidden} has {size} bytes instead of the {part.size} that were written to it."
             raise CheckpointError(message)
         if finished is None:
-            storage.move(part.hidden, part.target)
+            try:
+                storage.move(part.hidden, part.target)
+            except OSError:
+                # A process of an attempt that failed may be committing the same at this moment.
+                if storage.size_of(part.hidden) is not None or storage.size_of(part.target) is None:
+                    raise
         elif not storage.has_rename and finished == size:
             # Copied, and the crash came before the old one was deleted.
             storage.delete(part.hidden)

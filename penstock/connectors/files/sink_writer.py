@@ -93,7 +93,7 @@ class PartWriter(SinkWriter[Any]):
         by_bucket: dict[str, list[Any]] = {}
         for number, element in enumerate(elements):
             context.record_time = None if timestamps is None else timestamps[number]
-            by_bucket.setdefault(get_bucket_id(element, context), []).append(element)
+            by_bucket.setdefault(str(get_bucket_id(element, context)), []).append(element)
         for bucket, its_elements in by_bucket.items():
             self._write_to(bucket, its_elements, now)
 

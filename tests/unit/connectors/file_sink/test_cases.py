@@ -428,6 +428,17 @@ def test_buckets_of_the_programs_choice(tmp_path):
     assert finished(tmp_path) == {f"a/5-7-{start}/part-0-0": "a1\na2\n", f"b/5-7-{start}/part-0-1": "b1\n"}
 
 
+def test_bucket_ids_become_text(tmp_path):
+    class ByNumber(BucketAssigner[int]):
+        def get_bucket_id(self, element: int, context: BucketContext) -> int:
+            return element % 2
+
+    run = FileSinkRun(rows(tmp_path).with_bucket_assigner(ByNumber()).build())
+    run.write(1, 2, 3)
+    run.finish()
+    assert finished(tmp_path) == {"0/part-0-1": "2\n", "1/part-0-0": "1\n3\n"}
+
+
 @pytest.mark.parametrize("bucket", ["../elsewhere", "/elsewhere", "a/../../b"])
 def test_buckets_stay_below_the_base_path(tmp_path, bucket):
     class Astray(BucketAssigner[str]):

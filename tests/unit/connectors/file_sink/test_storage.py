@@ -67,6 +67,18 @@ def test_a_file_of_the_same_name_is_never_replaced(tmp_path, recovering):
     assert finished(tmp_path) == {"part-0-0": "old\n"}
 
 
+def test_two_processes_commit_the_same_file(tmp_path):
+    class Overtaken(LocalPartStorage):
+        def move(self, source: str, target: str) -> None:
+            super().move(source, target)
+            super().move(source, target)
+
+    (tmp_path / ".part-0-0.inprogress.x").write_text("a\n")
+    part = PendingPart("", str(tmp_path / ".part-0-0.inprogress.x"), str(tmp_path / "part-0-0"), 2)
+    assert PartCommitter(Overtaken()).commit([part]) == []
+    assert names(tmp_path) == ["part-0-0"]
+
+
 def test_a_commit_without_its_file_fails(tmp_path):
     part = PendingPart("", str(tmp_path / ".part-0-0.inprogress.x"), str(tmp_path / "part-0-0"), 4)
     with pytest.raises(CheckpointError, match="neither of them is there"):
