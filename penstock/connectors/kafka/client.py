@@ -37,6 +37,13 @@ _TEMPORARY = {
 }
 
 
+_CONNECTION = (
+    "bootstrap.", "metadata.broker", "security.", "ssl.", "sasl.", "socket.", "broker.", "reconnect.", "client.",
+    "log_",
+)  # fmt: skip
+"""How the names of settings begin that say how to reach the brokers."""
+
+
 def library() -> Any:
     """Return the module ``confluent_kafka``."""
     return _load("confluent_kafka")
@@ -57,7 +64,9 @@ def _load(module: str) -> Any:
 
 def client_settings(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a client of librdkafka for properties as they are written for Java's."""
-    settings = {key: value for key, value in properties.items() if key not in _REPLACED_BY_SCHEMAS}
+    given = {key: value for key, value in properties.items() if key not in _REPLACED_BY_SCHEMAS}
+    # Brokers that come back are found soon, not after ten seconds as by itself.
+    settings = {"reconnect.backoff.max.ms": 1000, **given}
     if settings.get("auto.offset.reset") == "none":
         settings["auto.offset.reset"] = "error"
     return settings
@@ -65,7 +74,18 @@ def client_settings(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 def connection_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return those settings of a client that say how to reach the brokers."""
-    kinds = ("bootstrap.", "metadata.broker", "security.", "ssl.", "sasl.", "socket.", "broker.", "client.", "log_")
+    kinds = (
+        "bootstrap.",
+        "metadata.broker",
+        "security.",
+        "ssl.",
+        "sasl.",
+        "socket.",
+        "broker.",
+        "reconnect.",
+        "client.",
+        "log_",
+    )
     return {key: value for key, value in settings.items() if key.startswith(kinds)}
 
 

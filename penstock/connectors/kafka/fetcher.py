@@ -2,14 +2,15 @@
 
 The client library fetches ahead in threads of its own, outside of Python. So a busy subtask takes what has come
 straight from the library, with no thread of ours between; its bounded queue is the back-pressure. Only when nothing is
-there, a thread waits for the first message and wakes the subtask up. Both never take messages at the same time: the
-order within a partition would be lost.
+there, a thread waits for the first message and wakes the subtask up. Only one of the two uses the consumer at a time:
+otherwise the order within a partition would be lost, and one of them would wait for the other to leave the library.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.kafka.client import describe, is_temporary, library
@@ -28,8 +29,8 @@ _BATCH = 2000
 """Messages taken from the client library at a time."""
 _PAUSE_AT = 10_000
 """Messages that may wait for one partition's reader before its partition is paused: others are read meanwhile."""
-_POLL_SECONDS = 0.1
-"""How long closing may have to wait for the waiting thread."""
+_POLL_SECONDS = 0.05
+"""How long closing, and orders, may have to wait for the waiting thread."""
 
 
 class Inbox:
@@ -52,7 +53,9 @@ class Fetcher:
         self._consumer = library().Consumer({**settings, "error_cb": self._on_error})
         self._wake_up = wake_up
         self._inboxes: dict[tuple[str, int], Inbox] = {}
-        self._unassigned: list[Any] = []
+        self._added = 0
+        self._orders: deque[Callable[[], object]] = deque()
+        """What is to be done with the consumer by whoever has it."""
         self._fatal: Any = None
         # The thread waits for a message while this is set, and only then; it clears it with the message in hand.
         self._is_waiting = threading.Event()
@@ -63,15 +66,16 @@ class Fetcher:
     def add(self, partition: KafkaTopicPartition, offset: int) -> Inbox:
         """Start fetching a partition from an offset."""
         inbox = Inbox(partition)
+        self._added += 1
         self._inboxes[partition.topic, partition.partition] = inbox
-        self._unassigned.append(library().TopicPartition(partition.topic, partition.partition, offset))
+        place = self._place(partition, offset)
+        self._order(lambda: self._consumer.incremental_assign([place]))
         return inbox
 
     def remove(self, partition: KafkaTopicPartition) -> None:
         """Stop fetching a partition."""
-        if self._inboxes.pop((partition.topic, partition.partition), None) is not None and not self._is_closed:
-            self._assign()
-            self._consumer.incremental_unassign([library().TopicPartition(partition.topic, partition.partition)])
+        if self._inboxes.pop((partition.topic, partition.partition), None) is not None:
+            self._order(lambda: self._consumer.incremental_unassign([self._place(partition)]))
 
     def take(self, inbox: Inbox, limit: int) -> list[Any]:
         """Return the next messages of a partition, none if none are there."""
@@ -84,17 +88,14 @@ class Fetcher:
             inbox.messages = messages[limit:]
             messages = messages[:limit]
         if inbox.is_paused and len(inbox.messages) < _PAUSE_AT // 2:
-            self._consumer.resume([self._place(inbox)])
+            self._order(lambda: self._consumer.resume([self._place(inbox.partition)]))
             inbox.is_paused = False
         return messages
 
     def commit(self, partition: KafkaTopicPartition, offset: int) -> None:
         """Tell the consumer group, in the background, how far the job has come; nobody depends on it."""
-        place = library().TopicPartition(partition.topic, partition.partition, offset)
-        try:
-            self._consumer.commit(offsets=[place], asynchronous=True)
-        except library().KafkaException as error:
-            _log.warning("The offset of %s could not be committed: %s", partition, describe(error.args[0]))
+        place = self._place(partition, offset)
+        self._order(lambda: self._consumer.commit(offsets=[place], asynchronous=True))
 
     def close(self) -> None:
         """Stop fetching and leave; commits that are under way are finished."""
@@ -103,13 +104,13 @@ class Fetcher:
             self._is_waiting.set()
             if self._waiter is not None:
                 self._waiter.join()
+            self._follow_orders()
             self._consumer.close()
 
     def _fill(self) -> None:
-        if self._unassigned:
-            self._assign()
         if self._is_waiting.is_set():
             return
+        self._follow_orders()
         if self._fatal is not None:
             self._raise(self._fatal)
         messages: list[Any] = []
@@ -122,10 +123,19 @@ class Fetcher:
         else:
             self._wait()
 
-    def _assign(self) -> None:
-        if self._unassigned:
-            self._consumer.incremental_assign(self._unassigned)
-            self._unassigned = []
+    def _order(self, order: Callable[[], object]) -> None:
+        """Have something done with the consumer, soon: at once where the subtask has it."""
+        self._orders.append(order)
+        if not self._is_waiting.is_set():
+            self._follow_orders()
+
+    def _follow_orders(self) -> None:
+        while self._orders:
+            order = self._orders.popleft()
+            try:
+                order()
+            except library().KafkaException as error:
+                _log.warning("Kafka: %s", describe(error.args[0]))
 
     def _wait(self) -> None:
         if self._waiter is None:
@@ -140,6 +150,7 @@ class Fetcher:
             while message is None and self._fatal is None:
                 if self._is_closed:
                     return
+                self._follow_orders()
                 message = self._consumer.poll(_POLL_SECONDS)
             self._arrived = message
             self._is_waiting.clear()
@@ -151,7 +162,7 @@ class Fetcher:
         faults = [message for message in messages if message.error() is not None]
         if faults:
             messages = [message for message in messages if message.error() is None]
-        if len(self._inboxes) == 1:
+        if self._added == 1 and self._inboxes:  # no message can be of another partition
             (inbox,) = self._inboxes.values()
             inbox.messages += messages
         else:
@@ -167,7 +178,7 @@ class Fetcher:
                 inbox.messages.append(message)
         for inbox in inboxes.values():
             if len(inbox.messages) > _PAUSE_AT and not inbox.is_paused:
-                self._consumer.pause([self._place(inbox)])
+                self._consumer.pause([self._place(inbox.partition)])
                 inbox.is_paused = True
 
     def _on_fault(self, message: Any) -> None:
@@ -198,5 +209,7 @@ class Fetcher:
         raise ExternalSystemError(message)
 
     @staticmethod
-    def _place(inbox: Inbox) -> Any:
-        return library().TopicPartition(inbox.partition.topic, inbox.partition.partition)
+    def _place(partition: KafkaTopicPartition, offset: int | None = None) -> Any:
+        if offset is None:
+            return library().TopicPartition(partition.topic, partition.partition)
+        return library().TopicPartition(partition.topic, partition.partition, offset)
