@@ -148,45 +148,45 @@ class Kafka:
 
         Nothing may be left open: a transaction that is not finished keeps such a consumer from the end.
         """
-        return self._read(topic, "read_committed", seconds)
+        return self._read(topic, self.ends(topic), seconds)
 
     def committed(self, topic: str, seconds: float = 30) -> list[str]:
         """Return the values of all records that a ``read_committed`` consumer sees, as text."""
         return [message.value().decode() for message in self.committed_records(topic, seconds)]
 
-    def _read(self, topic: str, isolation: str, seconds: float) -> list[Any]:
+    def visible(self, topic: str) -> list[Any]:
+        """Return the messages that a ``read_committed`` consumer sees now, whatever is open."""
+        return self._read(topic, self.ends(topic, "read_committed"), 30)
+
+    def _read(self, topic: str, ends: dict[int, int], seconds: float) -> list[Any]:
         settings = {
             "bootstrap.servers": self.address,
             "group.id": f"tests-{uuid.uuid4().hex}",
-            "isolation.level": isolation,
+            "isolation.level": "read_committed",
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "enable.partition.eof": True,
         }
         consumer = Consumer(settings)
         try:
-            partitions = sorted(consumer.list_topics(topic, timeout=30).topics[topic].partitions)
-            consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
-            ends = self.ends(topic)
-            open_ends = {partition for partition in partitions if ends[partition] > 0}
+            consumer.assign([TopicPartition(topic, partition, 0) for partition in ends])
+            unfinished = {partition for partition, end in ends.items() if end > 0}
             found = []
             deadline = time.monotonic() + seconds
-            while open_ends:
-                assert time.monotonic() < deadline, f"{topic}: no way to the end of {open_ends}: a transaction is open"
+            while unfinished:
+                assert time.monotonic() < deadline, f"{topic}: no way to the end of {unfinished}: a transaction is open"
                 for message in consumer.consume(10_000, 0.05):
                     if message.error() is None:
                         found.append(message)
                     elif message.offset() >= ends[message.partition()]:
-                        open_ends.discard(message.partition())
+                        unfinished.discard(message.partition())
             return found
         finally:
             consumer.close()
 
-    def ends(self, topic: str) -> dict[int, int]:
-        """Return the high watermark of every partition: where the log ends, open transactions included."""
-        consumer = Consumer(
-            {"bootstrap.servers": self.address, "group.id": "tests-ends", "isolation.level": "read_uncommitted"}
-        )
+    def ends(self, topic: str, isolation: str = "read_uncommitted") -> dict[int, int]:
+        """Return where each partition ends: with open transactions, or before the first of them."""
+        consumer = Consumer({"bootstrap.servers": self.address, "group.id": "tests-ends", "isolation.level": isolation})
         try:
             partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
             return {
