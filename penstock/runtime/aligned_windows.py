@@ -12,6 +12,7 @@ import heapq
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
+from penstock.runtime.grouped_fields import add_group, are_groupable, can_group
 from penstock.runtime.window_contents import ACCUMULATOR, ELEMENTS, adding_of
 from penstock.runtime.window_functions import frees_state
 from penstock.runtime.window_operator import WindowOperator, WindowTimer
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from penstock.graph.steps import WindowStep
+    from penstock.vocabulary.field_functions import FieldReducer
 
 __all__ = ["AlignedWindowOperator", "has_aligned_windows"]
 
@@ -65,13 +67,16 @@ class AlignedWindowOperator(WindowOperator):
         self._fired_starts: list[int] = []
         self._panes: dict[int, _Pane] = {}
         self._put = adding_of(self._accumulation)
-        self._add: Callable[[Values, list[int]], None] = (
-            self._append
-            if self._accumulation is None
-            else self._reduce
-            if self._accumulation.create is None
-            else self._aggregate
-        )
+        self._add = self._way_of_adding()
+
+    def _way_of_adding(self) -> Callable[[Values, list[int]], None]:
+        if self._accumulation is None:
+            return self._append
+        if self._accumulation.create is not None:
+            return self._aggregate
+        # Worth it only where a record falls into several windows.
+        is_grouped = self._slide < self._size and can_group(self._accumulation.add)
+        return self._reduce_groups if is_grouped else self._reduce
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put a run of records into their windows; what fires again at once is emitted behind the run."""
@@ -94,6 +99,31 @@ class AlignedWindowOperator(WindowOperator):
             for entries in windows:
                 known = entries.get(key)
                 entries[key] = value if known is None else reduce(known, value)
+
+    def _reduce_groups(self, values: Values, timestamps: list[int]) -> None:
+        """Combine the records of a key and pane first, and add what they come to, once, to each of their windows."""
+        assert self._accumulation is not None
+        reducer: FieldReducer = self._accumulation.add  # type: ignore[assignment]
+        if not are_groupable(values, reducer):
+            self._add = self._reduce  # from now on, as a sum that was begun with floats depends on the order
+            self._reduce(values, timestamps)
+            return
+        key_of, combine = self._key, reducer.combine_tuples
+        low, high, windows = _NO_PANE
+        group: _Entries = {}
+        for value, timestamp in zip(values, timestamps, strict=True):
+            if not low <= timestamp < high:
+                add_group(group, windows, combine)
+                group = {}
+                low, high, windows = self._pane_at(timestamp)
+            key = key_of(value)
+            if windows:
+                known = group.get(key)
+                group[key] = value if known is None else combine(known, value)
+            else:
+                self.context.keys.key = key
+                self._add_singly(key, value, timestamp)
+        add_group(group, windows, combine)
 
     def _aggregate(self, values: Values, timestamps: list[int]) -> None:
         assert self._accumulation is not None
@@ -259,6 +289,8 @@ class AlignedWindowOperator(WindowOperator):
         if self._heap_state is None:
             super().restore_event_timers(timers)
             return
+        if timers and self._add == self._reduce_groups:
+            self._add = self._reduce  # the restored contents may be floats
         windows = {window: False for _, _, window in timers}
         windows.update((window, True) for time, _, window in timers if time == window.max_timestamp())
         for window, is_open in windows.items():

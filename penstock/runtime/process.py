@@ -163,7 +163,11 @@ class KeyedProcessOperator(FunctionOperator):
                 found = call(value, context)
                 if found is not None:
                     extend(found)
-                    times.extend([timestamp] * (len(results) - len(times)))
+                    missing = len(results) - len(times)
+                    if missing == 1:  # the usual case, without a list in between
+                        times.append(timestamp)
+                    elif missing:
+                        times.extend([timestamp] * missing)
         if results:
             emit_results(self.output, results, times)
 
@@ -183,8 +187,13 @@ class KeyedProcessOperator(FunctionOperator):
         context.domain = TimeDomain.EVENT_TIME
         found = self._call_timer(timestamp, context)
         if found is not None:
-            self._fired.extend(found)
-            self._fired_times.extend([timestamp] * (len(self._fired) - len(self._fired_times)))
+            fired, times = self._fired, self._fired_times
+            fired.extend(found)
+            missing = len(fired) - len(times)
+            if missing == 1:
+                times.append(timestamp)
+            elif missing:
+                times.extend([timestamp] * missing)
 
     def _on_processing_time(self, timestamp: int, key: Any, _: Any) -> None:
         self.context.keys.key = key

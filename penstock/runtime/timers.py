@@ -29,59 +29,59 @@ OnTimer = Callable[[int, Any, Any], None]
 class TimerQueue:
     """The timers of one time domain."""
 
-    __slots__ = ("_buckets", "_heap")
+    __slots__ = ("_heap", "buckets")
 
     def __init__(self) -> None:
-        self._buckets: dict[int, dict[tuple[Any, Any], None]] = {}
+        self.buckets: dict[int, dict[tuple[Any, Any], None]] = {}
         self._heap: list[int] = []
 
     def add(self, timestamp: int, key: Any, namespace: Any) -> bool:
         """Register a timer; tell whether it has become the first to fire."""
-        bucket = self._buckets.get(timestamp)
+        bucket = self.buckets.get(timestamp)
         if bucket is not None:
             bucket[key, namespace] = None
             return False
-        self._buckets[timestamp] = {(key, namespace): None}
+        self.buckets[timestamp] = {(key, namespace): None}
         heapq.heappush(self._heap, timestamp)
         return self._heap[0] == timestamp
 
     def remove(self, timestamp: int, key: Any, namespace: Any) -> None:
         """Delete a timer; one that does not exist is no error."""
-        bucket = self._buckets.get(timestamp)
+        bucket = self.buckets.get(timestamp)
         if bucket is not None:
             bucket.pop((key, namespace), None)
             if not bucket:
                 # The heap entry stays until it surfaces, unless most of the heap is such leftovers.
-                del self._buckets[timestamp]
-                if len(self._heap) > 64 and len(self._heap) > 2 * len(self._buckets):
-                    self._heap = list(self._buckets)
+                del self.buckets[timestamp]
+                if len(self._heap) > 64 and len(self._heap) > 2 * len(self.buckets):
+                    self._heap = list(self.buckets)
                     heapq.heapify(self._heap)
 
     def first(self) -> int | None:
         """Return the timestamp of the next timer."""
         heap = self._heap
-        while heap and heap[0] not in self._buckets:
+        while heap and heap[0] not in self.buckets:
             heapq.heappop(heap)
         return heap[0] if heap else None
 
     def fire_up_to(self, limit: int, on_timer: OnTimer) -> None:
         """Fire all timers up to and including a time, also those that are registered meanwhile."""
         while (timestamp := self.first()) is not None and timestamp <= limit:
-            bucket = self._buckets[timestamp]
+            bucket = self.buckets[timestamp]
             # A copy, because a callback may delete timers of the same timestamp or register new ones, which come next.
             for owner in list(bucket):
                 if owner in bucket:
                     del bucket[owner]
                     on_timer(timestamp, *owner)
-            if not bucket and self._buckets.get(timestamp) is bucket:
-                del self._buckets[timestamp]
+            if not bucket and self.buckets.get(timestamp) is bucket:
+                del self.buckets[timestamp]
 
     def __len__(self) -> int:
-        return sum(len(bucket) for bucket in self._buckets.values())
+        return sum(len(bucket) for bucket in self.buckets.values())
 
     def snapshot(self) -> list[tuple[int, Any, Any]]:
         """Return all timers as ``(timestamp, key, namespace)``."""
-        return [(timestamp, *owner) for timestamp, bucket in self._buckets.items() for owner in bucket]
+        return [(timestamp, *owner) for timestamp, bucket in self.buckets.items() for owner in bucket]
 
 
 class InternalTimers:
@@ -110,7 +110,12 @@ class InternalTimers:
 
     def register_event_time_timer(self, timestamp: int, namespace: Any = None) -> None:
         """Register an event-time timer for the current key."""
-        self.event_timers.add(timestamp, self.keys.key, namespace)
+        timers = self.event_timers
+        bucket = timers.buckets.get(timestamp)
+        if bucket is None:
+            timers.add(timestamp, self.keys.key, namespace)
+        else:  # as add() would, without the call
+            bucket[self.keys.key, namespace] = None
 
     def delete_event_time_timer(self, timestamp: int, namespace: Any = None) -> None:
         """Delete an event-time timer of the current key."""

@@ -24,10 +24,10 @@ class FieldReducer:
     """
 
     def __init__(self, kind: str, position: int | str) -> None:
-        self._kind = kind
-        self._position = position
+        self.kind = kind
+        self.position = position
         self._combine = _combiner(kind, position)
-        self._combine_tuples = (
+        self.combine_tuples = (
             _tuple_combiner(kind, position) if isinstance(position, int) and position >= 0 else self._combine
         )
 
@@ -35,11 +35,11 @@ class FieldReducer:
         """Return the combination of what is known and a new record."""
         # Plain tuples are what most jobs aggregate; everything else takes the general way.
         if known.__class__ is tuple:
-            return self._combine_tuples(known, value)
+            return self.combine_tuples(known, value)
         return self._combine(known, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FieldReducer, (self._kind, self._position)
+        return FieldReducer, (self.kind, self.position)
 
 
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}

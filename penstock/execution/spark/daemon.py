@@ -40,5 +40,8 @@ if __name__ == "__main__":
     # worker.
     gc.collect()
     gc.freeze()
+    # Records are tuples that come by the thousand and go without cycles: looking through them every 700 allocations, as
+    # the collector does by itself, takes a fifth of the time of decoding them.
+    gc.set_threshold(50_000, 20, 20)
     daemon.worker = _serve_quietly
     daemon.manager()
