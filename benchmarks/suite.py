@@ -104,7 +104,7 @@ def _records(plan: Plan, job: Job, system: System) -> int:
 
 def _add_sample(plan: Plan, job: Job, system: System, measurement: Measurement) -> None:
     try:
-        sample = _run(plan, job, system, measurement.records)
+        sample = run_program(plan, job, system, measurement.records)
     except (MeasurementFailedError, environments.EnvironmentFailedError) as failure:
         measurement.errors.append(str(failure))
         return
@@ -127,7 +127,8 @@ class MeasurementFailedError(Exception):
     """A system's program did not deliver; the message ends with the last lines it printed."""
 
 
-def _run(plan: Plan, job: Job, system: System, records: int) -> dict[str, Any]:
+def run_program(plan: Plan, job: Job, system: System, records: int) -> dict[str, Any]:
+    """Runs one job once in a process of its own and returns what it reports."""
     python = environments.interpreter(system.environment)
     step = 10 * plan.parallelism
     with tempfile.TemporaryDirectory(prefix="benchmark-") as scratch:

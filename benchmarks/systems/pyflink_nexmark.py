@@ -137,7 +137,8 @@ def build(environment: StreamExecutionEnvironment, assignment: Assignment) -> No
 
 def _fed(environment: StreamExecutionEnvironment, assignment: Assignment) -> DataStream:
     """Returns numbers from a socket that stays open until the last windows of the clock have ended."""
-    feeder = NumberFeeder(assignment.records, 2 * nexmark.PROCESSING_MS / 1_000)
+    # Bundles of up to a second delay records and timers, so the end waits for many windows.
+    feeder = NumberFeeder(assignment.records, 10 * nexmark.PROCESSING_MS / 1_000)
     feeder.start()
     lines = DataStream(environment._j_stream_execution_environment.socketTextStream(feeder.host, feeder.port))
     return lines.map(int, output_type=LONG).set_parallelism(1).rebalance()

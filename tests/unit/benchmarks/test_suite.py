@@ -30,7 +30,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         checks = suite._expected(job.name, records, plan.parallelism)
         return {"records": records, "seconds": 1.0, "checks": checks, "versions": {}, "settings": {}}
 
-    monkeypatch.setattr(suite, "_run", run)
+    monkeypatch.setattr(suite, "run_program", run)
     return made
 
 
