@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ from penstock import (
     TumblingEventTimeWindows,
     WatermarkStrategy,
 )
+from penstock.execution.spark import stored_data_frame
 from penstock.execution.spark.session import find_session
 from tests.chaos.lifecycle import Diary
 from tests.spark.jobs import collect, wait_until
@@ -292,3 +294,10 @@ def test_what_is_no_batch_data_frame_is_refused(env: StreamExecutionEnvironment,
         env.from_data_frame([1, 2])
     with pytest.raises(ProgramError, match="batch DataFrame"):
         env.from_data_frame(spark.readStream.format("rate").load())
+
+
+def test_a_cluster_needs_a_directory_that_all_executors_reach() -> None:
+    context = SimpleNamespace(master="spark://host:7077")
+    frame: Any = SimpleNamespace(sparkSession=SimpleNamespace(sparkContext=context))
+    with pytest.raises(ProgramError, match=r"spark://host:7077(.|\n)*directory="):
+        stored_data_frame._temporary_directory(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.files.compression import decompressed, is_compressed
@@ -49,7 +50,7 @@ class InputFile:
         Raises:
             JobFailedError: It is gone.
         """
-        file_system, path = arrow_files_of(self.path)
+        file_system, path = _place_of(self.path)
         try:
             return file_system.open_input_file(path)
         except FileNotFoundError as error:
@@ -58,3 +59,18 @@ class InputFile:
                 "Files must stay where they are until they are read."
             )
             raise JobFailedError(message) from error
+
+
+def _place_of(location: str) -> tuple[Any, str]:
+    """Return the file system and the path of a file; the files of one remote directory share their connections."""
+    if "://" not in location or location.startswith("file://"):
+        return arrow_files_of(location)
+    path, mark, query = location.partition("?")
+    parent, _, name = path.rpartition("/")
+    file_system, directory = _remote_directory(f"{parent}{mark}{query}")
+    return file_system, f"{directory}/{name}"
+
+
+@lru_cache(64)
+def _remote_directory(location: str) -> tuple[Any, str]:
+    return arrow_files_of(location)

@@ -1,7 +1,8 @@
-"""The benchmark of the file source: the hand-written program reads every line once and is checked like the other one."""
+"""The benchmark of the file source: the hand-written program reads every line once, and its results are checked."""
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def test_ranges_have_every_line_once(tmp_path: Path) -> None:
     bounds = [size * number // 7 for number in range(8)]
     found = [
         line
-        for start, end in zip(bounds, bounds[1:], strict=False)
+        for start, end in itertools.pairwise(bounds)
         for lines in file_source._lines(path, start, end)
         for line in lines
     ]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import Boundedness, Duration, MalformedRecordError, ProgramError
+from penstock.connectors.files import input_file
 from penstock.connectors.files.file_enumerator import FileEnumerator, FileEnumeratorProvider
 from penstock.connectors.files.file_listing import list_files
 from penstock.connectors.files.file_source import FileSource
@@ -102,7 +103,10 @@ def test_any_file_system_of_pyarrow_is_read(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(fs, "FileSystem", type("FileSystem", (), {"from_uri": staticmethod(from_uri)}))
     assert [file.path for file in list_files("s3://bucket/a")] == ["s3://bucket/a/1.txt", "s3://bucket/a/2.txt"]
     assert [file.path for file in list_files("s3://bucket/*.txt?region=x")] == ["s3://bucket/b.txt?region=x"]
+    input_file._remote_directory.cache_clear()
     assert source_records(lines_source("s3a://bucket/a/*2.txt")) == [["bucket/a/2.txt"]]
+    assert source_records(lines_source("s3://bucket/b.txt?region=x")) == [["bucket/b.txt"]]
+    input_file._remote_directory.cache_clear()
 
 
 def test_all_paths_count_and_each_file_once(tmp_path: Path) -> None:
