@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Self
 from penstock.api.program import check_function, location
 from penstock.errors import ProgramError
 from penstock.vocabulary.checkpoint_config import CheckpointConfig
+from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.durations import to_millis
-from penstock.vocabulary.state_backend import HashMapStateBackend, StateBackend
+from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.configuration import Configuration
     from penstock.vocabulary.durations import TimeLength
     from penstock.vocabulary.runtime_mode import CheckpointingMode
 
@@ -27,12 +27,16 @@ class CheckpointSettings:
         self._savepoint_directory: str | None = None
         self._restore_path: str | None = None
         self._allows_non_restored_state = False
+        self._rocksdb_configuration = Configuration()
 
     def _configure_checkpoints(self, configuration: Configuration) -> None:
         self._checkpoint_config.configure(configuration)
+        self._rocksdb_configuration.add_all(configuration)
         backend = StateBackend.from_configuration(configuration)
         if backend is not None:
             self.set_state_backend(backend)
+        elif isinstance(self._state_backend, EmbeddedRocksDBStateBackend):
+            self._state_backend.tune(configuration)
         directory = configuration.first_key("execution.checkpointing.savepoint-dir", "state.savepoints.dir")
         if directory is not None:
             self._savepoint_directory = configuration.get_string(directory, None)
@@ -81,6 +85,8 @@ class CheckpointSettings:
         """Choose where keyed state is kept; the older backends also say where checkpoints go."""
         check_function(state_backend, StateBackend, "set_state_backend", allow_callable=False)
         self._state_backend = state_backend
+        if isinstance(state_backend, EmbeddedRocksDBStateBackend):
+            state_backend.tune(self._rocksdb_configuration)
         storage = state_backend.get_checkpoint_storage()
         if storage is not None:
             self._checkpoint_config.set_checkpoint_storage(storage)

@@ -281,6 +281,12 @@ class CheckpointCoordinator:
                 actions += self._give_up(checkpoint_id, "the job failed", now)
         return actions + self._after_storing(now)
 
+    def checkpoint_damaged(self, checkpoint_id: int) -> int | None:
+        """Takes note that a checkpoint cannot be read; returns the newest one that is left to restart from."""
+        self._retained = [each for each in self._retained if each != checkpoint_id]
+        self._recoverable = self._retained[-1] if self._retained else None
+        return self._recoverable
+
     def _next_trigger(self) -> int | None:
         attempt = self._attempt
         if self._due is None or attempt is None or attempt.is_stopping:

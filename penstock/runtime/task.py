@@ -232,6 +232,7 @@ class Task:
                 operator=node.operator_id,
                 max_parallelism=vertex.max_parallelism,
                 now=self.clock.now,
+                compresses=self.job.execution_config.is_use_snapshot_compression(),
             )
         return OperatorContext(
             info=self._info(vertex, node.name),

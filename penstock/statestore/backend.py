@@ -142,6 +142,9 @@ class KeyedStateBackend(ABC):
     A state is identified by the name of its descriptor; asking twice gives handles of the same content.
     """
 
+    compresses_snapshots = False
+    """Whether snapshots that are written entry by entry are compressed."""
+
     @abstractmethod
     def value_state(self, descriptor: Any, namespace: Any = None) -> ValueState[Any]:
         """Return a handle of a state with one value per key."""

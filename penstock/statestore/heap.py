@@ -109,6 +109,7 @@ class HeapStateBackend(KeyedStateBackend):
             key_groups=key_groups,
             groups=self._groups,
             layouts=self._layouts,
+            compresses=self.compresses_snapshots,
         )
 
     def restore(self, snapshots: Iterable[KeyedStateReader], key_groups: range, max_parallelism: int) -> list[Timer]:

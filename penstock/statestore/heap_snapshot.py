@@ -60,6 +60,7 @@ class HeapSnapshot(StateSnapshot):
         key_groups: range,
         groups: KeyGroups,
         layouts: dict[str, KeyLayout],
+        compresses: bool = False,
     ) -> None:
         super().__init__(key_groups)
         self._tables = tables
@@ -68,12 +69,18 @@ class HeapSnapshot(StateSnapshot):
         self._operator = operator
         self._groups = groups
         self._layouts = layouts
+        self._compresses = compresses
 
     def encode(self, write: Callable[[bytes], object]) -> int:
         """Write the snapshot and return its size."""
         try:
             self._thaw_plain_tables()
-            writer = KeyedStateWriter(write, operator=self._operator, max_parallelism=self._groups.max_parallelism)
+            writer = KeyedStateWriter(
+                write,
+                operator=self._operator,
+                max_parallelism=self._groups.max_parallelism,
+                compresses=self._compresses,
+            )
             self._leave_out_expired()
             parts = [(table.info, self._by_key_group(table)) for table in self._tables if table.namespaces]
             timers: dict[int, list[Timer]] = defaultdict(list)

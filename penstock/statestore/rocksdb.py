@@ -63,7 +63,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         self._operator = operator
         self._description = description
         self._now = SystemClock().now if now is None else now
-        self._settings = DatabaseSettings(description.get_predefined_options())
+        self._settings = DatabaseSettings.of(description)
         paths = description.get_db_storage_paths()
         for path in paths or ():
             Path(path).mkdir(parents=True, exist_ok=True)
@@ -138,6 +138,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
             is_incremental=self._description.is_incremental_checkpoints_enabled(),
             transfer_threads=self._description.get_number_of_transfer_threads(),
             expired_at=expiring,
+            compresses=self.compresses_snapshots,
         )
 
     def restore(self, snapshots: Iterable[KeyedStateReader], key_groups: range, max_parallelism: int) -> list[Timer]:

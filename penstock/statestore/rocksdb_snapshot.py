@@ -75,8 +75,10 @@ class RocksSnapshot(StateSnapshot):
         is_incremental: bool,
         transfer_threads: int,
         expired_at: dict[str, int],
+        compresses: bool = False,
     ) -> None:
         super().__init__(key_groups)
+        self._compresses = compresses
         self._directory = directory
         # The running layout learns new states and classes; this one reads what was known when the files were frozen.
         self._meta = layout.meta()
@@ -119,7 +121,9 @@ class RocksSnapshot(StateSnapshot):
         try:
             layout = Layout(self._operator, self._max_parallelism, self._meta)
             reader = _EntryReader(rocks, layout, self._expired_at)
-            writer = KeyedStateWriter(write, operator=self._operator, max_parallelism=self._max_parallelism)
+            writer = KeyedStateWriter(
+                write, operator=self._operator, max_parallelism=self._max_parallelism, compresses=self._compresses
+            )
             timers = self._timers_by_group()
             for group, rows in groupby(rocks.items(), key=lambda row: row[0][:2]):
                 key_group = int.from_bytes(group, "big")

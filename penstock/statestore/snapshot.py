@@ -10,6 +10,7 @@ little-endian::
                             per batch: u32 length of its keys, u32 length of its values, keys, values
     footer    the index, pickled: operator, max parallelism, states (name, kind, time to live, schema version),
               sections (key group -> offset, length, CRC-32), classes of the values, number of entries
+              ``compression`` (``zlib``: each section is compressed; the version is then 2)
     tail      u64 offset of the footer, u32 length of the footer, u32 CRC-32 of the footer, b"PENSTATE"
 
 A batch is two pickles: ``(namespaces or None, keys)`` and ``values`` of a state, or ``(timestamps, domains)`` of
@@ -56,12 +57,16 @@ PROCESSING_TIME = 1
 """The domain of timers that wait for the clock."""
 
 _MAGIC = b"PENSTATE"
-_VERSION = 1
+_PLAIN_VERSION = 1
+_VERSION = 2
+"""The newest version: its sections may be compressed."""
 _HEAD = struct.Struct("<8sH")
 _TAIL = struct.Struct("<QII8s")
 _STATE = struct.Struct("<HI")
 _LENGTHS = struct.Struct("<II")
 _TIMERS = 0xFFFF
+_COMPRESSION_LEVEL = 1
+"""Fast: a checkpoint is written often and read seldom."""
 _KEEPS_INTERPRETER = 5 * 1024
 """The most bytes of which :mod:`zlib` computes a checksum without letting other threads run."""
 _AT_ONCE = 1 << 22
@@ -137,10 +142,13 @@ class BytesInput:
 class KeyedStateWriter:
     """Writes a snapshot, one key group after the other, in any order."""
 
-    def __init__(self, write: Callable[[bytes], object], *, operator: str, max_parallelism: int) -> None:
+    def __init__(
+        self, write: Callable[[bytes], object], *, operator: str, max_parallelism: int, compresses: bool = False
+    ) -> None:
         self._write = write
         self._operator = operator
         self._max_parallelism = max_parallelism
+        self._compresses = compresses
         self._states: dict[StateInfo, int] = {}
         self._sections: dict[int, tuple[int, int, int]] = {}
         self._classes = ClassTable()
@@ -148,7 +156,7 @@ class KeyedStateWriter:
         self._size = 0
         self._gathered: list[bytes] = []
         self._written = 0
-        self._put(_HEAD.pack(_MAGIC, _VERSION))
+        self._put(_HEAD.pack(_MAGIC, _VERSION if compresses else _PLAIN_VERSION))
 
     def write_group(
         self, key_group: int, states: Iterable[tuple[StateInfo, Iterable[Columns]]], timers: Iterable[Timer] = ()
@@ -161,6 +169,8 @@ class KeyedStateWriter:
         self._add(parts, _TIMERS, [self._pickle_timers(batch) for batch in _batches(timers)])
         if parts:
             section = b"".join(parts)
+            if self._compresses:
+                section = zlib.compress(section, _COMPRESSION_LEVEL)
             self._sections[key_group] = (self._size, len(section), _checksum(section))
             self._put(section)
 
@@ -173,6 +183,7 @@ class KeyedStateWriter:
             "sections": self._sections,
             "classes": [vars(schema) for schema in self._classes.schemas()],
             "entries": self._entries,
+            "compression": "zlib" if self._compresses else None,
         }
         footer = pickle.dumps(index, 5)
         offset = self._size
@@ -239,6 +250,7 @@ class KeyedStateReader:
         self.states = [StateInfo(*fields) for fields in index["states"]]
         self.entries: int = index["entries"]
         self._sections: dict[int, tuple[int, int, int]] = index["sections"]
+        self._is_compressed = index.get("compression") == "zlib"
         self._values = ValueReader([ClassSchema(**fields) for fields in index["classes"]])
 
     @property
@@ -281,9 +293,9 @@ class KeyedStateReader:
         if len(section) != length or zlib.crc32(section) != checksum:
             problem = f"is damaged in key group {key_group} of operator {self.operator!r} (the checksum does not match)"
             raise CorruptCheckpointError(self._source.name, problem)
-        view = memoryview(section)
+        view = memoryview(zlib.decompress(section) if self._is_compressed else section)
         position = 0
-        while position < length:
+        while position < len(view):
             number, count = _STATE.unpack_from(view, position)
             position += _STATE.size
             for _ in range(count):

@@ -221,7 +221,10 @@ class CheckpointConfig:
         unaligned = configuration.first_key(_KEY + "unaligned.enabled", _KEY + "unaligned")
         if unaligned is not None:
             self.enable_unaligned_checkpoints(enabled=configuration.get_boolean(unaligned, self._unaligned))
-        self._storage = CheckpointStorage.from_configuration(configuration) or self._storage
+        storage = CheckpointStorage.from_configuration(configuration)
+        if storage is None and isinstance(self._storage, FileSystemCheckpointStorage):
+            storage = self._storage.configured(configuration)
+        self._storage = storage or self._storage
 
 
 def _at_least(value: int, least: int, what: str, unit: str = "") -> int:

@@ -20,6 +20,8 @@ __all__ = [
 _DIRECTORY_KEYS = ("execution.checkpointing.dir", "state.checkpoints.dir")
 _SAVEPOINT_KEYS = ("execution.checkpointing.savepoint-dir", "state.savepoints.dir")
 _STORAGE_KEYS = ("execution.checkpointing.storage", "state.checkpoint-storage")
+_THRESHOLD_KEYS = ("execution.checkpointing.data-inline-threshold", "state.storage.fs.memory-threshold")
+_BUFFER_KEYS = ("execution.checkpointing.write-buffer-size", "state.storage.fs.write-buffer-size")
 
 
 class CheckpointStorage(ABC):  # noqa: B024 - a kind of storage is its data; who writes it is the runtime's business
@@ -41,7 +43,7 @@ class CheckpointStorage(ABC):  # noqa: B024 - a kind of storage is its data; who
         if directory is None:
             msg = "The checkpoint storage is filesystem, but no directory is given; set execution.checkpointing.dir."
             raise ValueError(msg)
-        return FileSystemCheckpointStorage(directory, savepoint_path=savepoints)
+        return FileSystemCheckpointStorage(directory, savepoint_path=savepoints).configured(configuration)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
@@ -122,6 +124,16 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._write_buffer_size = self._DEFAULT_WRITE_BUFFER if write_buffer_size < 0 else write_buffer_size
         self._savepoint_path = savepoint_path
 
+    def configured(self, configuration: Configuration) -> FileSystemCheckpointStorage:
+        """Returns this storage with the sizes that `configuration` asks for; other settings stay."""
+        threshold, buffer = configuration.first_key(*_THRESHOLD_KEYS), configuration.first_key(*_BUFFER_KEYS)
+        return FileSystemCheckpointStorage(
+            self._checkpoint_path,
+            configuration.get_memory_size(threshold or "", self._min_file_size_threshold),
+            configuration.get_memory_size(buffer or "", self._write_buffer_size),
+            savepoint_path=self._savepoint_path,
+        )
+
     def get_checkpoint_path(self) -> str:
         """Returns the directory of checkpoints; each job gets its own directory in it."""
         return self._checkpoint_path
@@ -135,16 +147,22 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         return self._min_file_size_threshold
 
     def get_write_buffer_size(self) -> int:
-        """Returns how many bytes are gathered before they are written."""
+        """Returns the size that was asked for, at least the threshold.
+
+        It has no effect here: state goes to its file in pieces of megabytes, whatever the size of a buffer.
+        """
         # A buffer smaller than the threshold would begin a file for state that belongs into the metadata.
         return max(self._write_buffer_size, self._min_file_size_threshold)
 
 
 class CustomCheckpointStorage(CheckpointStorage):
-    """A storage that the program brings itself."""
+    """A storage that the program brings itself, which Flink has and Penstock refuses when a job starts.
+
+    Checkpoints go to any file system that has a URI (`file://`, `hdfs://`, `s3://` ...): use a directory there.
+    """
 
     def __init__(self, factory: Callable[[], Any]) -> None:
-        """Creates the description; `factory` is called where the storage is used and must be picklable."""
+        """Creates the description; a job that asks for it is refused."""
         self._factory = factory
 
     def get_factory(self) -> Callable[[], Any]:

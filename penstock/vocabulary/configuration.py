@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -99,6 +100,10 @@ class Configuration:
     def get_millis(self, key: str, default_value: int) -> int:
         """Returns the length of time of `key` in milliseconds, or `default_value` if it is not set."""
         return self._read(key, default_value, _to_millis)
+
+    def get_memory_size(self, key: str, default_value: int) -> int:
+        """Returns the bytes of `key`, written as `20 kb`, `64mb` or a plain number, or `default_value`."""
+        return self._read(key, default_value, _to_memory_size)
 
     def key_set(self) -> AbstractSet[str]:
         """Returns the keys that are set."""
@@ -221,4 +226,14 @@ def _to_millis(value: Any) -> int:
     return parse_duration(value) if isinstance(value, str) else to_millis(value)
 
 
+def _to_memory_size(value: Any) -> int:
+    found = _MEMORY_SIZE.fullmatch(str(value).strip().lower())
+    if found is None:
+        msg = "write a number of bytes, or one with kb, mb or gb."
+        raise ValueError(msg)
+    return int(found[1]) << _MEMORY_UNITS[found[2] or "b"]
+
+
+_MEMORY_UNITS = {"b": 0, "bytes": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40, "tb": 40}
+_MEMORY_SIZE = re.compile(rf"(\d+)\s*({'|'.join(_MEMORY_UNITS)})?")
 _PARSERS: dict[type, Callable[[Any], Any]] = {bool: _to_bool, int: _to_int, float: _to_float, str: _to_text}

@@ -80,29 +80,38 @@ class ExecutionConfig:
         return self
 
     def get_latency_tracking_interval(self) -> int:
-        """Returns how often, in milliseconds, sources emit latency markers; 0 is never."""
+        """Returns what `set_latency_tracking_interval` was given; there are no latency markers."""
         return self._latency_tracking_interval
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Sets how often, in milliseconds, sources emit latency markers; 0 or less is never."""
+        """Takes the interval of Flink's latency markers, which has no effect: there are no markers here.
+
+        They would measure how long blocks wait between tasks, which Spark's own page of the job shows.
+        """
         self._latency_tracking_interval = interval
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """Returns the milliseconds between two attempts to interrupt a subtask that is being cancelled."""
+        """Returns what `set_task_cancellation_interval` was given; nothing is interrupted again and again."""
         return self._task_cancellation_interval
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Sets the milliseconds between two attempts to interrupt a subtask that is being cancelled."""
+        """Takes the time between two interrupts of a cancelled subtask, which has no effect.
+
+        A worker is asked once to close its functions; if it does not within seconds, Spark ends its process.
+        """
         self._task_cancellation_interval = interval
         return self
 
     def get_task_cancellation_timeout(self) -> int:
-        """Returns after how many milliseconds a cancelled subtask that does not end is killed; 0 is never."""
+        """Returns what `set_task_cancellation_timeout` was given; a worker that does not end is always ended."""
         return self._task_cancellation_timeout
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Sets after how many milliseconds a cancelled subtask that does not end is killed; 0 is never."""
+        """Takes the time after which Flink gives a whole machine up, which has no effect.
+
+        A subtask that does not end is a process of its own, which Spark ends after seconds without harm to others.
+        """
         self._task_cancellation_timeout = _not_negative(timeout, "The task cancellation timeout")
         return self
 
@@ -125,11 +134,11 @@ class ExecutionConfig:
         return self
 
     def is_use_snapshot_compression(self) -> bool:
-        """Tells whether full state snapshots are compressed."""
+        """Tells whether savepoints and checkpoints of the heap are compressed; files of RocksDB are its own matter."""
         return self._use_snapshot_compression
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:  # noqa: FBT001
-        """Sets whether full state snapshots are compressed."""
+        """Sets whether savepoints and checkpoints of the heap are compressed; files of RocksDB are its own matter."""
         self._use_snapshot_compression = use_snapshot_compression
         return self
 

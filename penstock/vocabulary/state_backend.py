@@ -30,6 +30,9 @@ __all__ = [
 
 _TYPE_KEYS = ("state.backend.type", "state.backend")
 _INCREMENTAL_KEYS = ("execution.checkpointing.incremental", "state.backend.incremental")
+_ROCKSDB = "state.backend.rocksdb."
+_ROCKSDB_SIZES = ("writebuffer.size", "block.cache-size")
+_ROCKSDB_NUMBERS = ("writebuffer.count", "thread.num")
 
 
 class StateBackend(ABC):  # noqa: B024 - a kind of backend is its data; who runs it is the runtime's business
@@ -60,7 +63,7 @@ class StateBackend(ABC):  # noqa: B024 - a kind of backend is its data; who runs
                 "state.backend.rocksdb.checkpoint.transfer.thread.num", backend.get_number_of_transfer_threads()
             )
             backend.set_number_of_transfer_threads(threads)
-            return backend
+            return backend.tune(configuration)
         msg = f"{key} is {name!r}; write hashmap or rocksdb."
         raise ValueError(msg)
 
@@ -152,6 +155,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._transfer_threads = 4
         self._predefined_options = PredefinedOptions.DEFAULT
         self._options: str | None = None
+        self._sizes: dict[str, int] = {}
 
     def is_incremental_checkpoints_enabled(self) -> bool:
         """Tells whether a checkpoint stores only what changed since the one before."""
@@ -188,12 +192,43 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._predefined_options
 
     def set_options(self, options_factory_class_name: str) -> None:
-        """Stores the name of a Java class that sets up RocksDB; it has no effect on a Python runtime."""
+        """Names a function, as in `mypackage.tuning.more_memory`, that is given RocksDB's settings to change.
+
+        It is a Python function of one argument, a `rocksdict.Options`, not a class of Java's as in Flink; workers must
+        be able to import it. It has the last word, after the predefined options and the configuration.
+        """
         self._options = options_factory_class_name
 
     def get_options(self) -> str | None:
-        """Returns the stored name."""
+        """Returns the name of the function that changes RocksDB's settings, if any."""
         return self._options
+
+    def tune(self, configuration: Configuration) -> EmbeddedRocksDBStateBackend:
+        """Takes over RocksDB's settings below `state.backend.rocksdb`; what the program has set itself stays.
+
+        The keys are `writebuffer.size`, `writebuffer.count`, `block.cache-size`, `thread.num`, `predefined-options` and
+        `options-factory`.
+        """
+        for name in _ROCKSDB_SIZES:
+            if configuration.contains_key(_ROCKSDB + name):
+                self._sizes[name] = configuration.get_memory_size(_ROCKSDB + name, 0)
+        for name in _ROCKSDB_NUMBERS:
+            if configuration.contains_key(_ROCKSDB + name):
+                self._sizes[name] = configuration.get_integer(_ROCKSDB + name, 0)
+        predefined = configuration.get_string(_ROCKSDB + "predefined-options", None)
+        if predefined is not None and self._predefined_options is PredefinedOptions.DEFAULT:
+            try:
+                self._predefined_options = PredefinedOptions[predefined]
+            except KeyError:
+                known = ", ".join(each.name for each in PredefinedOptions)
+                msg = f"{_ROCKSDB}predefined-options is {predefined!r}; write one of {known}."
+                raise ValueError(msg) from None
+        self._options = self._options or configuration.get_string(_ROCKSDB + "options-factory", None)
+        return self
+
+    def get_sizes(self) -> dict[str, int]:
+        """Returns the sizes and numbers that the configuration has set, by the last parts of their keys."""
+        return dict(self._sizes)
 
 
 class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
@@ -214,10 +249,14 @@ class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
 
 
 class CustomStateBackend(StateBackend):
-    """A backend that the program brings itself."""
+    """A backend that the program brings itself: a `penstock.statestore.backend.KeyedStateBackend`."""
 
     def __init__(self, factory: Callable[..., Any]) -> None:
-        """Creates the description; `factory` is called in each subtask and must be picklable."""
+        """Creates the description; `factory` is called for each operator of each subtask and must be picklable.
+
+        It gets the context of the current key, the operator's id, the number of key groups and a clock (a function that
+        returns milliseconds), and returns the backend.
+        """
         self._factory = factory
 
     def get_factory(self) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ from penstock import (
     StreamExecutionEnvironment,
 )
 from tests.chaos.replayed_job import Readings, build, expected, final_state
+from tests.spark.checkpoint_bench import SUMS, CheckpointBench, result
 from tests.spark.jobs import wait_until
 
 READINGS = Readings(records=1500)
@@ -78,3 +79,37 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_restores(tmp_path
         assert Path(caught.value.file) == file
     environment(tmp_path, kept[-len(DAMAGES) - 1]).execute()
     assert final_state(tmp_path / "output") == expected(READINGS)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", ["metadata changed", "state cut short", "state changed"])
+def test_a_restart_takes_the_checkpoint_before_a_damaged_one(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged_file, damage = DAMAGES[name]
+    bench = CheckpointBench(tmp_path)
+    env = bench.env(
+        2000,
+        **{
+            "execution.checkpointing.data-inline-threshold": "0",
+            "execution.checkpointing.num-retained": "3",
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.attempts": "1",
+            "restart-strategy.fixed-delay.delay": "10 ms",
+        },
+    )
+    bench.sums(env, at=40)
+    client = env.execute_async()
+    bench.tap.open(10)
+    bench.wait_for_records(20)
+    newest = bench.wait_for_checkpoint(bench.wait_for_checkpoint())
+    file = damaged_file(bench.path_of(newest))
+    damage(file)
+    bench.tap.open(1000)
+    result(client)
+    assert bench.results.read() == SUMS
+    assert bench.diary.lines("restored")[-1] == str(newest - 1)
+    (line,) = [each.getMessage() for each in caplog.records if "cannot be used" in each.getMessage()]
+    assert str(file) in line
+    assert f"checkpoint {newest} cannot be used" in line
+    assert f"goes back to checkpoint {newest - 1}" in line

@@ -34,7 +34,7 @@ from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, is_kept_after, load_checkpoint
 from penstock.connectors.filesystems import files_of
-from penstock.errors import CheckpointError
+from penstock.errors import CheckpointError, CorruptCheckpointError
 from penstock.execution.spark.checkpoint_link import CheckpointAccess
 from penstock.execution.spark.messages import (
     AbortCheckpoint,
@@ -135,6 +135,23 @@ class Checkpoints:
             self._changed.wait_for(lambda: self._recovery is not None)
             assert self._recovery is not None
             return self._recovery.checkpoint_id
+
+    def drop_damaged(self, checkpoint_id: int, damage: CorruptCheckpointError) -> bool:
+        """Restart from an older checkpoint than one that cannot be read; tell whether there is one."""
+        with self._changed:
+            older = self._coordinator.checkpoint_damaged(checkpoint_id)
+        if older is None:
+            return False
+        _log.error(
+            "job %r: checkpoint %d cannot be used: %s %s. The job goes back to checkpoint %d; sinks get again what they"
+            " were given since then.",
+            self._job.name,
+            checkpoint_id,
+            damage.file,
+            damage.problem,
+            older,
+        )
+        return True
 
     def on_message(self, message: Any) -> bool:
         """Take what a task says; tell whether it was about checkpoints."""

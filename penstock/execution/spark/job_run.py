@@ -160,6 +160,12 @@ class JobRun:
                 error = self._run_once(number, recover_from)
                 if error is None or self._cancelled.is_set():
                     break
+                if isinstance(error, CorruptCheckpointError) and recover_from is not None:
+                    if not self._checkpoints.drop_damaged(recover_from, error):
+                        break
+                    recover_from = self._checkpoints.attempt_failed()
+                    number += 1
+                    continue  # no failure of the job: the restart strategy need not allow it
                 if isinstance(error, (CorruptCheckpointError, StateRestoreError)):
                     break  # it would be the same every time
                 recover_from = self._checkpoints.attempt_failed()
@@ -188,7 +194,7 @@ class JobRun:
         except OSError as error:
             # Storage that does not answer now may do so after the next delay.
             return JobFailedError(f"The checkpoint to restart from cannot be reached: {error}")
-        except JobFailedError as error:
+        except (CorruptCheckpointError, JobFailedError) as error:
             return error
         with self._lock:
             if self._cancelled.is_set():

@@ -459,3 +459,24 @@ def test_in_every_order_of_events_a_checkpoint_is_either_stored_or_given_up():
             assert not [a for a in log if isinstance(a, Abort) and a.checkpoint_id == 1]
             assert Recover(None) not in log
             assert Recover(1) in driver.stored(1, 2000)
+
+
+def test_a_damaged_checkpoint_is_left_for_the_one_before_it():
+    driver = Driver(retained=3)
+    for now in (100, 200, 300):
+        driver.complete(now)
+    assert driver.job_failed(400) == [Recover(3)]
+    assert driver.checkpoint_damaged(3) == 2
+    assert driver.job_failed(401) == [Recover(2)]
+    assert driver.retained == (1, 2)
+    driver.job_started(TASKS)
+    driver.tasks_running(500)
+    (trigger,) = driver.tick(600)
+    assert (trigger.checkpoint_id, trigger.options.reusable) == (4, 2)
+
+
+def test_without_an_older_checkpoint_a_damaged_one_leaves_nothing():
+    driver = Driver()
+    driver.complete(100)
+    assert driver.job_failed(200) == [Recover(1)]
+    assert driver.checkpoint_damaged(1) is None

@@ -102,8 +102,8 @@ def test_every_changed_byte_is_found():
 
 def test_a_newer_format_is_refused():
     data = bytearray(encode(GROUPS))
-    data[8] = 2
-    with pytest.raises(CorruptCheckpointError, match="version 2"):
+    data[8] = 3
+    with pytest.raises(CorruptCheckpointError, match="version 3"):
         KeyedStateReader(BytesInput(bytes(data)))
 
 
@@ -130,3 +130,26 @@ def test_unreadable_state_names_operator_state_and_key_group():
 def test_a_value_that_cannot_be_stored_is_named():
     with pytest.raises(CheckpointError, match=r"state 'count' of operator 'word-count'.*key 'b' is a lock"):
         encode({3: ([(COUNT, [(None, ["a", "b"], [1, threading.Lock()])])], [])})
+
+
+def test_compressed_sections_are_smaller_and_read_alike():
+    rows = [(None, list(range(500)), ["the same text again and again"] * 500)]
+    info = StateInfo("texts", "value")
+
+    def written(*, compresses):
+        data = []
+        writer = KeyedStateWriter(data.append, operator="o", max_parallelism=128, compresses=compresses)
+        writer.write_group(7, [(info, rows)], [Timer(5, 1, None, EVENT_TIME)])
+        writer.finish()
+        return b"".join(data)
+
+    plain, compressed = written(compresses=False), written(compresses=True)
+    assert len(compressed) < len(plain) / 2
+    for data in (plain, compressed):
+        reader = KeyedStateReader(BytesInput(data))
+        assert list(reader.read(range(128))) == [(7, info, rows[0])]
+        assert list(reader.read_timers(range(128))) == [Timer(5, 1, None, EVENT_TIME)]
+    damaged = bytearray(compressed)
+    damaged[40] ^= 0xFF
+    with pytest.raises(CorruptCheckpointError, match="key group 7"):
+        list(KeyedStateReader(BytesInput(bytes(damaged))).read(range(128)))

@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from penstock.vocabulary.checkpoint_config import CheckpointConfig
 from penstock.vocabulary.checkpoint_storage import (
     CheckpointStorage,
     CustomCheckpointStorage,
@@ -66,3 +67,26 @@ def test_the_configuration_chooses_the_storage(entries, storage):
 def test_a_configuration_that_is_wrong_is_refused(kind):
     with pytest.raises(ValueError, match=r"set execution\.checkpointing\.dir|write jobmanager or filesystem"):
         CheckpointStorage.from_configuration(Configuration.from_dict({"execution.checkpointing.storage": kind}))
+
+
+@pytest.mark.parametrize("key", ["execution.checkpointing.data-inline-threshold", "state.storage.fs.memory-threshold"])
+def test_ckp_the_size_of_state_in_the_metadata_can_be_configured(key):
+    entries = {"execution.checkpointing.dir": "file:///c", key: "1 kb"}
+    storage = CheckpointStorage.from_configuration(Configuration.from_dict(entries))
+    assert isinstance(storage, FileSystemCheckpointStorage)
+    assert storage.get_min_file_size_threshold() == 1024
+
+
+def test_the_size_in_the_configuration_also_counts_for_a_directory_set_in_the_program():
+    config = CheckpointConfig()
+    config.set_checkpoint_storage_dir("file:///c")
+    config.configure(Configuration.from_dict({"execution.checkpointing.data-inline-threshold": "0"}))
+    storage = config.get_checkpoint_storage()
+    assert isinstance(storage, FileSystemCheckpointStorage)
+    assert (storage.get_checkpoint_path(), storage.get_min_file_size_threshold()) == ("file:///c", 0)
+
+
+def test_a_size_beyond_the_greatest_is_refused():
+    entries = {"execution.checkpointing.dir": "file:///c", "execution.checkpointing.data-inline-threshold": "2 mb"}
+    with pytest.raises(ValueError, match="1048576"):
+        CheckpointStorage.from_configuration(Configuration.from_dict(entries))

@@ -110,3 +110,45 @@ def test_the_configuration_sets_up_rocksdb():
 def test_an_unknown_backend_is_refused():
     with pytest.raises(ValueError, match="'niagara'; write hashmap or rocksdb"):
         StateBackend.from_configuration(Configuration.from_dict({"state.backend.type": "niagara"}))
+
+
+def test_settings_of_rocksdb_in_the_configuration():
+    entries = {
+        "state.backend.type": "rocksdb",
+        "state.backend.rocksdb.writebuffer.size": "8 mb",
+        "state.backend.rocksdb.writebuffer.count": "3",
+        "state.backend.rocksdb.block.cache-size": "64mb",
+        "state.backend.rocksdb.thread.num": "2",
+        "state.backend.rocksdb.predefined-options": "FLASH_SSD_OPTIMIZED",
+        "state.backend.rocksdb.options-factory": "mypackage.tuning.more_memory",
+    }
+    backend = StateBackend.from_configuration(Configuration.from_dict(entries))
+    assert isinstance(backend, EmbeddedRocksDBStateBackend)
+    assert backend.get_sizes() == {
+        "writebuffer.size": 8 << 20,
+        "writebuffer.count": 3,
+        "block.cache-size": 64 << 20,
+        "thread.num": 2,
+    }
+    assert backend.get_predefined_options() is PredefinedOptions.FLASH_SSD_OPTIMIZED
+    assert backend.get_options() == "mypackage.tuning.more_memory"
+
+
+def test_what_the_program_says_of_rocksdb_wins_over_the_configuration():
+    backend = EmbeddedRocksDBStateBackend()
+    backend.set_predefined_options(PredefinedOptions.SPINNING_DISK_OPTIMIZED)
+    backend.set_options("mypackage.mine")
+    entries = {
+        "state.backend.rocksdb.predefined-options": "FLASH_SSD_OPTIMIZED",
+        "state.backend.rocksdb.options-factory": "mypackage.theirs",
+    }
+    backend.tune(Configuration.from_dict(entries))
+    assert backend.get_predefined_options() is PredefinedOptions.SPINNING_DISK_OPTIMIZED
+    assert backend.get_options() == "mypackage.mine"
+
+
+def test_an_unknown_set_of_rocksdb_options_is_refused():
+    with pytest.raises(ValueError, match="SPINNING_DISK_OPTIMIZED_HIGH_MEM"):
+        EmbeddedRocksDBStateBackend().tune(
+            Configuration.from_dict({"state.backend.rocksdb.predefined-options": "FASTEST"})
+        )
