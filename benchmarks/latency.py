@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plots, report
+from benchmarks.processors import processor_times
 from benchmarks.suite import telling_lines
 
 _ROOT = Path(__file__).parent.parent
@@ -27,7 +28,6 @@ _HISTORY = Path(__file__).parent / "history"
 RATES = (1_000, 10_000, 50_000)
 EXCHANGES = (1, 2, 3)
 PERCENTILES = ("p50", "p99", "p99.9", "max")
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -85,9 +85,9 @@ def idle_cpu(*, settle: float, seconds: float) -> dict[str, float]:
         process = _start(options, Path(scratch, "result.json"), Path(scratch, "log.txt"))
         _wait_for_workers(process)
         time.sleep(settle)
-        before, began = _times(process.pid), time.monotonic()
+        before, began = processor_times(process.pid), time.monotonic()
         time.sleep(seconds)
-        after, elapsed = _times(process.pid), time.monotonic() - began
+        after, elapsed = processor_times(process.pid), time.monotonic() - began
         process.wait()
     used = {kind: sum(after[pid][1] - before[pid][1] for pid in after if pid in before and after[pid][0] == kind)
             for kind in ("driver", "JVM", "workers")}  # fmt: skip
@@ -98,33 +98,11 @@ def _wait_for_workers(process: subprocess.Popen[bytes]) -> None:
     """Waits until the job's tasks run: a daemon and four workers behind the JVM."""
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
-        if sum(kind == "workers" for kind, _ in _times(process.pid).values()) >= 5:
+        if sum(kind == "workers" for kind, _ in processor_times(process.pid).values()) >= 5:
             return
         time.sleep(0.2)
     message = "the idle job did not start within two minutes"
     raise RuntimeError(message)
-
-
-def _times(root: int) -> dict[int, tuple[str, float]]:
-    """Returns the kind and the processor seconds of a process and all its descendants."""
-    stats = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
-            except OSError:
-                continue  # it has just ended
-            fields = rest.split()
-            stats[int(entry.name)] = (name, int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS)
-    found: dict[int, tuple[str, float]] = {}
-    parents = {root}
-    while parents:
-        for pid in parents:
-            if pid in stats:
-                kind = "driver" if pid == root else "JVM" if stats[pid][0] == "java" else "workers"
-                found[pid] = (kind, stats[pid][2])
-        parents = {pid for pid, (_, parent, _) in stats.items() if parent in parents}
-    return found
 
 
 def _program(options: list[str]) -> dict[str, float]:

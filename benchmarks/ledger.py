@@ -101,6 +101,8 @@ class Reading:
     results: int
     total: int
     delays_ms: tuple[float, ...]
+    span_ns: tuple[int, int] = (0, 0)
+    """When the first record came in and when the last result went out, by the machine's monotonic clock."""
 
 
 def read(directory: str) -> Reading:
@@ -115,6 +117,7 @@ def read(directory: str) -> Reading:
         results=sum(entry["count"] for entry in exits),
         total=sum(entry["sum"] for entry in exits),
         delays_ms=tuple(sorted(delay / 1e6 for entry in delays for delay in entry["ns"])),
+        span_ns=(started, ended),
     )
 
 

@@ -1,7 +1,8 @@
 """The command: ``python -m benchmarks.profile JOB`` says where the time of a job on penstock goes, per record and hop.
 
 py-spy samples every process of the job from outside. A sample counts for the innermost frame that says what the time
-was spent on: C functions count for their callers, the standard library for whoever called it.
+was spent on: C functions count for their callers, the standard library for whoever called it. All that the JVM
+does is transport; its processor time is read from the system.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.catalogue import JOBS, choose_jobs
+from benchmarks.processors import processor_times
 from benchmarks.report import commit, machine
 
 _ROOT = Path(__file__).parent.parent
@@ -143,13 +147,37 @@ def profile(job: str, records: int, *, parallelism: int, rate: int) -> dict[str,
             *("--parallelism", str(parallelism), "--output", str(result)),
         ]
         variables = os.environ | {"PYTHONPATH": str(_ROOT), "PYTHONHASHSEED": "0"}
-        done = subprocess.run(command, cwd=_ROOT, env=variables, capture_output=True, text=True, check=False)
+        log = Path(scratch, "log.txt")
+        with log.open("w") as stream:
+            process = subprocess.Popen(command, cwd=_ROOT, env=variables, stdout=stream, stderr=subprocess.STDOUT)
+            used = _watch_jvm(process)
         if not (raw.exists() and result.exists()):
-            message = f"the job did not end well under py-spy; it printed:\n{(done.stdout + done.stderr)[-2_000:]}"
+            message = f"the job did not end well under py-spy; it printed:\n{log.read_text()[-2_000:]}"
             raise RuntimeError(message)
         measured = json.loads(result.read_text())
         found = hops(read_stacks(raw.read_text()))
-    return per_record(found, records=records, seconds=measured["seconds"], rate=rate)
+    table = per_record(found, records=records, seconds=measured["seconds"], rate=rate)
+    began, ended = measured["span_ns"]
+    table["JVM"] = {"Spark transport": round((_at(used, ended) - _at(used, began)) / records * 1e9)}
+    return table
+
+
+def _watch_jvm(process: subprocess.Popen[bytes]) -> list[tuple[int, float]]:
+    """Returns, for many moments until the job ends, the processor seconds that the JVM has used."""
+    used = [(time.monotonic_ns(), 0.0)]
+    while process.poll() is None:
+        seconds = sum(spent for kind, spent in processor_times(process.pid).values() if kind == "JVM")
+        used.append((time.monotonic_ns(), max(seconds, used[-1][1])))
+        time.sleep(0.1)
+    return used
+
+
+def _at(used: list[tuple[int, float]], moment: int) -> float:
+    """Returns the processor seconds used by a moment, on a straight line between two readings."""
+    for (before, less), (after, more) in pairwise(used):
+        if before <= moment <= after:
+            return less + (more - less) * (moment - before) / (after - before)
+    return used[-1][1]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -96,6 +96,7 @@ def _result(assignment: Assignment, outcome: Outcome, reading: ledger.Reading) -
         result["latency_ms"] = {name: ledger.percentile(reading.delays_ms, share) for name, share in shares.items()}
     else:
         result["seconds"] = reading.seconds
+        result["span_ns"] = reading.span_ns
         # How many windows of the clock there are is a matter of speed.
         results = {} if assignment.job == CLOCK_JOB else {"results": reading.results}
         result["checks"] = results | {"sum": reading.total}
