@@ -17,11 +17,13 @@ SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "45"))
 SETTINGS = {
     "parallelism.default": "2",
     "execution.checkpointing.interval": "200 ms",
-    "state.backend.type": "rocksdb",
-    "execution.checkpointing.incremental": "true",
     "restart-strategy.type": "fixed-delay",
     "restart-strategy.fixed-delay.attempts": "1000",
     "restart-strategy.fixed-delay.delay": "100 ms",
+}
+BACKENDS = {
+    "hashmap": {"state.backend.type": "hashmap"},
+    "rocksdb": {"state.backend.type": "rocksdb", "execution.checkpointing.incremental": "true"},
 }
 
 
@@ -40,11 +42,14 @@ def full_command(process: int, command: str) -> str:
 
 
 @pytest.mark.timeout(int(SECONDS * 3) + 900)
-def test_the_final_state_is_that_of_an_undisturbed_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_final_state_is_that_of_an_undisturbed_run(
+    tmp_path: Path, backend: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     seed = int(os.environ.get("PENSTOCK_CHAOS_SEED", random.SystemRandom().randrange(1 << 32)))
     choices = random.Random(seed)
     readings = Readings(records=4000)
-    lives = Lives(tmp_path, readings, SETTINGS, master="local-cluster[2,6,1024]")
+    lives = Lives(tmp_path, readings, SETTINGS | BACKENDS[backend], master="local-cluster[2,6,1024]")
     killed = 0
     started = time.monotonic()
     with lives.life(None) as program:
@@ -62,4 +67,4 @@ def test_the_final_state_is_that_of_an_undisturbed_run(tmp_path: Path, capsys: p
     assert killed > 0
     assert final_state(lives.output) == expected(readings), f"seed {seed}, after {killed} kills"
     with capsys.disabled():
-        print(f"\nseed {seed}: {killed} executors killed and survived")
+        print(f"\n{backend}, seed {seed}: {killed} executors killed and survived")
