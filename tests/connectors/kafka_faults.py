@@ -82,4 +82,5 @@ class FailingProducer(TransactionalProducer):
 class FailingSink(KafkaSink[Any]):
     """A Kafka sink with failing producers."""
 
-    producer_class = FailingProducer
+    def _producer_class(self) -> type[TransactionalProducer]:
+        return FailingProducer

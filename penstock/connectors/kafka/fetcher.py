@@ -197,7 +197,7 @@ class Fetcher:
         """Take note of what concerns no partition; called by the client library in whichever thread asks it."""
         if error.fatal():
             self._fatal = error
-        else:
+        elif error.code() == library().KafkaError._ALL_BROKERS_DOWN:  # what leads to it comes many times a second
             _log.warning("Kafka: %s; reading goes on when it is over", describe(error))
 
     @staticmethod

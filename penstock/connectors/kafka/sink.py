@@ -6,10 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.connectors.kafka.client import client_settings
-from penstock.connectors.kafka.committer import KafkaCommitter
-from penstock.connectors.kafka.plain_writer import PlainWriter
-from penstock.connectors.kafka.transaction import TransactionalProducer
-from penstock.connectors.kafka.transactional_writer import PendingTransactions, TransactionalWriter
 from penstock.connectors.sink_protocol import Committer, Sink, SinkWriter, WriterContext
 from penstock.errors import ProgramError
 from penstock.vocabulary.delivery import Delivery
@@ -20,6 +16,8 @@ if TYPE_CHECKING:
 
     from penstock.connectors.kafka.serialization import KafkaRecordSerializationSchema
     from penstock.connectors.kafka.sink_builder import KafkaSinkBuilder
+    from penstock.connectors.kafka.transaction import TransactionalProducer
+    from penstock.connectors.kafka.transactional_writer import PendingTransactions
 
 __all__ = ["TRANSACTION_TIMEOUT", "KafkaSink", "SinkOptions"]
 
@@ -55,11 +53,9 @@ class KafkaSink(Sink[T]):
     complete.
     """
 
-    producer_class = TransactionalProducer
-
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
-        self._pending = PendingTransactions()
+        self._pending: PendingTransactions | None = None
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
@@ -76,16 +72,16 @@ class KafkaSink(Sink[T]):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pending": None}  # producers belong to a process
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._pending = PendingTransactions()
-
     def create_writer(self, context: WriterContext) -> SinkWriter[T]:
         """Start writing from nothing; what a former job left open under the same prefix is ended."""
         return self.restore_writer(context, [])
 
     def restore_writer(self, context: WriterContext, states: list[Any]) -> SinkWriter[T]:
         """Go on writing; what is open and in no checkpoint is ended."""
+        # What runs in subtasks only is not loaded by the program.
+        from penstock.connectors.kafka.plain_writer import PlainWriter
+        from penstock.connectors.kafka.transactional_writer import TransactionalWriter
+
         options = self._options
         if options.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             waits = options.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
@@ -96,17 +92,19 @@ class KafkaSink(Sink[T]):
             self._settings(),
             options.transactional_id_prefix or f"penstock-{context.job_name}-{context.operator_id}",
             context,
-            pending=self._pending,
+            pending=self._transactions(),
             states=states,
             pool_size=options.pool_size,
-            producer_class=self.producer_class,
+            producer_class=self._producer_class(),
         )
 
     def create_committer(self, context: WriterContext) -> Committer | None:
         """Return what commits transactions, if there are some."""
         if self._options.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return None
-        return KafkaCommitter(self._settings(), self._pending, self.producer_class)
+        from penstock.connectors.kafka.committer import KafkaCommitter
+
+        return KafkaCommitter(self._settings(), self._transactions(), self._producer_class())
 
     def check(self, *, checkpoint_interval: int | None, checkpoint_timeout: int) -> None:
         """Refuse transactions that nobody would commit, or that the brokers may abort before they are committed."""
@@ -128,6 +126,19 @@ class KafkaSink(Sink[T]):
                 "brokers must allow it), or shorten interval or timeout of the checkpoints."
             )
             raise ProgramError(message)
+
+    def _transactions(self) -> PendingTransactions:
+        """Return what writer and committer of a subtask share."""
+        if self._pending is None:
+            from penstock.connectors.kafka.transactional_writer import PendingTransactions
+
+            self._pending = PendingTransactions()
+        return self._pending
+
+    def _producer_class(self) -> type[TransactionalProducer]:
+        from penstock.connectors.kafka.transaction import TransactionalProducer
+
+        return TransactionalProducer
 
     def _settings(self) -> dict[str, Any]:
         settings = {

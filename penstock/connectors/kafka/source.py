@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.connectors.kafka.client import client_settings
 from penstock.connectors.kafka.cluster import Cluster
 from penstock.connectors.kafka.deserialization import MessageDecoder
-from penstock.connectors.kafka.fetcher import Fetcher
 from penstock.connectors.kafka.offsets import KafkaOffsetResetStrategy
-from penstock.connectors.kafka.reader import FinishedReader, PartitionReader
 from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.errors import ExternalSystemError
 
@@ -118,6 +116,10 @@ class KafkaSource(Source[T]):
 
     def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[T]:
         """Start reading a partition, with the consumer of its subtask."""
+        # What runs in subtasks only is not loaded by the program.
+        from penstock.connectors.kafka.fetcher import Fetcher
+        from penstock.connectors.kafka.reader import FinishedReader, PartitionReader
+
         detail: PartitionSplit = split.detail
         options = self._options
         if not options.keeps_foreign_splits and not options.subscription.reads(detail.partition):

@@ -7,7 +7,6 @@ are new ones, so a writer that starts and a committer that finishes the work of 
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +138,9 @@ class IdRegistry:
 
 def close_transactions(ids: Iterable[str], fence: Callable[[str], None]) -> None:
     """End whatever is open under these ids, whoever has opened it, several at a time."""
+    # A program that writes no transactions need not load it.
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(max_workers=8) as threads:
         for done in [threads.submit(fence, each) for each in ids]:
             done.result()
