@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _MASK = 0xFFFFFFFF
-_TARGET_CACHE_LIMIT = 1 << 20
+_TARGET_CACHE_LIMIT = 1 << 18
 
 
 def java_hash(key: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.errors import CheckpointError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["FrozenTable", "HeapSnapshot", "KeyGroups"]
 
 _CACHED_KEYS = 1 << 21
+_SEPARATE = 0.9
+"""From this share of different texts on, writing some of them twice costs less than looking for them."""
 
 
 class KeyGroups(dict[Any, int]):
@@ -74,13 +76,13 @@ class HeapSnapshot(StateSnapshot):
     def encode(self, write: Callable[[bytes], object]) -> int:
         """Write the snapshot and return its size."""
         try:
-            self._thaw_plain_tables()
             writer = KeyedStateWriter(
                 write,
                 operator=self._operator,
                 max_parallelism=self._groups.max_parallelism,
                 compresses=self._compresses,
             )
+            writer.separate.update(self._thaw_plain_tables())
             self._leave_out_expired()
             parts = [(table.info, self._by_key_group(table)) for table in self._tables if table.namespaces]
             timers: dict[int, list[Timer]] = defaultdict(list)
@@ -99,11 +101,16 @@ class HeapSnapshot(StateSnapshot):
         for table in tables:
             table.thaw()
 
-    def _thaw_plain_tables(self) -> None:
-        """Take the guard away from what cannot be changed: every access during the snapshot would pay for it."""
+    def _thaw_plain_tables(self) -> Iterator[str]:
+        """Take the guard away from what cannot be changed: every access during the snapshot would pay for it.
+
+        Returns the names of those states among them whose values are separate objects.
+        """
         for table in self._tables:
             if all(are_plain(entries.values()) for entries in table.namespaces.values()):
                 table.thaw()
+                if all(_are_separate(entries.values()) for entries in table.namespaces.values()):
+                    yield table.info.name
 
     def _leave_out_expired(self) -> None:
         content = {table.info.name: (table.info, table.namespaces) for table in self._tables}
@@ -149,6 +156,13 @@ class HeapSnapshot(StateSnapshot):
             spread(entries, len(entries), groups, keys)
             spread(entries.values(), len(entries), groups, values)
         return {group: _batches(names[group], keys[group], values[group]) for group in self.key_groups if keys[group]}
+
+
+def _are_separate(values: Iterable[Any]) -> bool:
+    """Tells by a sample whether texts among plain values are rarely the same object."""
+    sample = [each if type(each) is tuple else (each,) for each in islice(values, BATCH_ENTRIES)]
+    texts = [id(member) for each in sample for member in each if type(member) in (str, bytes)]
+    return len(set(texts)) >= _SEPARATE * len(texts)
 
 
 def _batches(namespaces: list[Any], keys: list[Any], values: list[Any]) -> Iterator[Columns]:

@@ -149,6 +149,8 @@ class KeyedStateWriter:
         self._operator = operator
         self._max_parallelism = max_parallelism
         self._compresses = compresses
+        self.separate: set[str] = set()
+        """The states whose values have no objects in common: nothing is gained by looking for such."""
         self._states: dict[StateInfo, int] = {}
         self._sections: dict[int, tuple[int, int, int]] = {}
         self._classes = ClassTable()
@@ -168,11 +170,10 @@ class KeyedStateWriter:
             self._add(parts, self._states.setdefault(info, len(self._states)), pickled)
         self._add(parts, _TIMERS, [self._pickle_timers(batch) for batch in _batches(timers)])
         if parts:
-            section = b"".join(parts)
             if self._compresses:
-                section = zlib.compress(section, _COMPRESSION_LEVEL)
-            self._sections[key_group] = (self._size, len(section), _checksum(section))
-            self._put(section)
+                parts = [zlib.compress(b"".join(parts), _COMPRESSION_LEVEL)]
+            self._sections[key_group] = (self._size, sum(map(len, parts)), _checksum(parts))
+            self._put(*parts)
 
     def finish(self) -> int:
         """Writes the index and returns the number of bytes in all."""
@@ -197,7 +198,7 @@ class KeyedStateWriter:
         self._entries += len(values)
         try:
             encoded = keys.data if isinstance(keys, KeyBlock) else self._classes.dumps((namespaces, keys))
-            return encoded, self._classes.dumps(values)
+            return encoded, self._classes.dumps(values, is_canonical=info.name in self.separate)
         except Exception as error:
             plain = pickle.loads(keys.data)[1] if isinstance(keys, KeyBlock) else keys
             for key, value in zip(plain, values, strict=True):
@@ -223,9 +224,9 @@ class KeyedStateWriter:
             for keys, values in batches:
                 parts += (_LENGTHS.pack(len(keys), len(values)), keys, values)
 
-    def _put(self, data: bytes) -> None:
-        self._gathered.append(data)
-        self._size += len(data)
+    def _put(self, *data: bytes) -> None:
+        self._gathered.extend(data)
+        self._size += sum(map(len, data))
         if self._size - self._written >= _AT_ONCE:
             self._flush()
 
@@ -325,16 +326,17 @@ class KeyedStateReader:
         return index
 
 
-def _checksum(data: bytes) -> int:
-    """Returns the CRC-32 of bytes in steps that keep the interpreter.
+def _checksum(parts: list[bytes]) -> int:
+    """Returns the CRC-32 of all parts together, in steps that keep the interpreter.
 
     A long call would let it go, and a busy subtask gives it back only after its whole time slice: for many sections,
     that adds up to more than the work itself.
     """
-    view = memoryview(data)
     checksum = 0
-    for start in range(0, len(data), _KEEPS_INTERPRETER):
-        checksum = zlib.crc32(view[start : start + _KEEPS_INTERPRETER], checksum)
+    for part in parts:
+        view = memoryview(part)
+        for start in range(0, len(part), _KEEPS_INTERPRETER):
+            checksum = zlib.crc32(view[start : start + _KEEPS_INTERPRETER], checksum)
     return checksum
 
 

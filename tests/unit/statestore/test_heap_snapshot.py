@@ -335,3 +335,20 @@ def test_a_key_outside_of_the_subtasks_key_groups_is_an_error_and_not_a_loss():
     foreign = range(key_group_of("k", 128))
     with pytest.raises(CheckpointError, match="key group"):
         encoded(store.snapshot(foreign))
+
+
+def test_values_that_share_a_text_are_stored_with_one_copy_of_it():
+    shared, store = "a long text " * 100, Store()
+    for key in range(1000):
+        store.at(key).value.update((key, shared))
+    data = encoded(store.snapshot())
+    assert len(data) < 300 * len(shared)
+    assert restored(data)[0].at(7).value.value() == (7, shared)
+
+
+def test_values_of_their_own_are_stored_as_they_are():
+    store = Store()
+    for key in range(5000):
+        store.at(key).value.update((key, f"text {key}"))
+    copy = restored(encoded(store.snapshot()))[0]
+    assert [copy.at(key).value.value() for key in range(5000)] == [(key, f"text {key}") for key in range(5000)]
