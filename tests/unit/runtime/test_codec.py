@@ -92,3 +92,35 @@ def test_a_long_value_is_shortened() -> None:
     with pytest.raises(SerializationError) as caught:
         encode([(RECORDS, [["x" * 10_000, threading.Lock()]], None)])
     assert len(str(caught.value)) < 1000
+
+
+MANY = range(200)
+PLAIN = [
+    pytest.param([number * 10**12 for number in MANY], id="numbers"),
+    pytest.param([f"word {number}" for number in MANY], id="texts"),
+    pytest.param([(number, f"name {number}", number / 7, None, True, b"%d" % number) for number in MANY], id="tuples"),
+    pytest.param([(number, "the same") for number in MANY], id="a text that comes again"),
+    pytest.param([*MANY, [1, [2]], {"a": {3}}, (4, (5,))], id="something else behind the sample"),
+    pytest.param([(number, [number]) for number in MANY], id="lists inside"),
+    pytest.param([(number,) * (1 + number % 3) for number in MANY], id="tuples of several lengths"),
+]
+
+
+@pytest.mark.parametrize("values", PLAIN)
+def test_blocks_of_flat_records_come_back_as_they_were(values: list[Any]) -> None:
+    elements: list[Any] = [(RECORDS, values, list(range(len(values)))), (WATERMARK, 7)]
+    back = decode(encode(elements))
+    assert back == elements
+    assert [type(value) for value in back[0][1]] == [type(value) for value in values]
+
+
+def test_a_text_that_comes_again_is_stored_once() -> None:
+    remark = "x" * 1_000
+    assert len(encode([(RECORDS, [(number, remark) for number in MANY], None)])) < 5_000
+
+
+def test_a_record_that_holds_itself_travels_among_flat_ones() -> None:
+    cyclic: list[Any] = [1]
+    cyclic.append(cyclic)
+    back = decode(encode([(RECORDS, [*MANY, cyclic], None)]))[0][1][-1]
+    assert back[1] is back
