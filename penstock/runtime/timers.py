@@ -25,6 +25,8 @@ __all__ = ["InternalTimers", "OnTimer", "TimerQueue"]
 OnTimer = Callable[[int, Any, Any], None]
 """Called with the timestamp, the key and the namespace of a timer that fires."""
 
+_GONE = object()
+
 
 class TimerQueue:
     """The timers of one time domain."""
@@ -68,11 +70,11 @@ class TimerQueue:
         """Fire all timers up to and including a time, also those that are registered meanwhile."""
         while (timestamp := self.first()) is not None and timestamp <= limit:
             bucket = self.buckets[timestamp]
+            take = bucket.pop
             # A copy, because a callback may delete timers of the same timestamp or register new ones, which come next.
             for owner in list(bucket):
-                if owner in bucket:
-                    del bucket[owner]
-                    on_timer(timestamp, *owner)
+                if take(owner, _GONE) is not _GONE:
+                    on_timer(timestamp, owner[0], owner[1])
             if not bucket and self.buckets.get(timestamp) is bucket:
                 del self.buckets[timestamp]
 
