@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from penstock.datastream.data_stream import *
     from penstock.datastream.formats.avro import *
     from penstock.datastream.formats.csv import *
+    from penstock.datastream.formats.json import *
     from penstock.datastream.formats.orc import *
     from penstock.datastream.formats.parquet import *
     from penstock.datastream.functions import *
@@ -144,6 +145,8 @@ __all__ = [
     "CsvEncoder",
     "CsvFormat",
     "CsvReaderFormat",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
     "CsvSchema",
     "CsvSchemaBuilder",
     "CustomCheckpointStorage",
@@ -236,6 +239,8 @@ __all__ = [
     "JoinedStreams",
     "JsonLinesEncoder",
     "JsonLinesFormat",
+    "JsonRowDeserializationSchema",
+    "JsonRowSerializationSchema",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
     "KafkaProducerRecord",
@@ -455,6 +460,7 @@ _HOMES = (
     "penstock.datastream.data_stream",
     "penstock.datastream.formats.avro",
     "penstock.datastream.formats.csv",
+    "penstock.datastream.formats.json",
     "penstock.datastream.formats.orc",
     "penstock.datastream.formats.parquet",
     "penstock.datastream.functions",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.files.csv_format import CsvFormat
+from penstock.connectors.formats.field_text import INTEGERS, basic_type_of, field_reader
 from penstock.errors import ProgramError
 from penstock.vocabulary.argument_checks import require_instance
 from penstock.vocabulary.rows import Row
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CsvReaderFormat"]
 
 _LINE_ENDS = ("\n", "\r\n")
-_INTEGERS = {BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT}
-_BOOLEANS = {"true": True, "false": False}
+_NUMBERS = INTEGERS | {BasicType.FLOAT, BasicType.DOUBLE, BasicType.BIG_DEC}
 
 
 class CsvReaderFormat(CsvFormat):
@@ -67,7 +66,8 @@ def _converter(column: CsvColumn, schema: CsvSchema) -> Callable[[str], Any]:
     if column.kind == "string":
         return str
     if column.kind == "boolean":
-        return lambda text: None if is_null(text) else _BOOLEANS[text.strip().lower()]
+        read = field_reader(BasicTypeInfo.BOOLEAN_TYPE_INFO())
+        return lambda text: None if is_null(text) else read(text)
     convert = _element_converter(column)
     if column.kind == "number":
         return lambda text: None if is_null(text) else convert(text)
@@ -86,20 +86,10 @@ def _element_converter(column: CsvColumn) -> Callable[[str], Any]:
     kind = column.element_type
     if kind is None:
         return str if column.kind == "array" else _number
-    if isinstance(kind, BasicTypeInfo):
-        basic_type = kind.get_basic_type()
-        if basic_type in _INTEGERS:
-            return int
-        if basic_type in (BasicType.FLOAT, BasicType.DOUBLE):
-            return float
-        if basic_type is BasicType.BIG_DEC:
-            return Decimal
-        if basic_type is BasicType.BOOLEAN:
-            return lambda text: _BOOLEANS[text.strip().lower()]
-        if basic_type is BasicType.STRING:
-            return str
-    message = f"The column {column.name!r} cannot have the type {kind!r} in CSV files."
-    raise ProgramError(message)
+    if column.kind == "number" and basic_type_of(kind) not in _NUMBERS:
+        message = f"The column {column.name!r} has numbers and cannot have the type {kind!r}."
+        raise ProgramError(message)
+    return field_reader(kind)
 
 
 def _number(text: str) -> int | float:

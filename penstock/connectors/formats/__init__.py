@@ -1,0 +1,1 @@
+"""Rows as text: what single messages and fields look like."""
