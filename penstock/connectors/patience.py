@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from penstock.errors import ExternalSystemError
+from penstock.errors import ExternalSystemError, ProgramError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["patiently"]
+__all__ = ["check_patience", "patiently"]
 
 T = TypeVar("T")
 
 _LONGEST_PAUSE = 30_000
+
+
+def check_patience(*, retries: int, retry_backoff: int, connect_timeout: int) -> None:
+    """Refuse options of a connection that make no sense."""
+    if retries < 0 or retry_backoff < 0 or connect_timeout <= 0:
+        message = (
+            f"retries ({retries}) and retry_backoff ({retry_backoff} ms) must not be negative, and connect_timeout "
+            f"({connect_timeout} ms) must be positive."
+        )
+        raise ProgramError(message)
 
 
 def patiently(

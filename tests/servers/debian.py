@@ -6,10 +6,18 @@ import fcntl
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-__all__ = ["Installed", "Unreachable", "installed"]
+import pytest
+
+from tests.servers.server import Server
+
+__all__ = ["Installed", "Unreachable", "installed", "serve"]
+
+S = TypeVar("S", bound=Server)
 
 CACHE = Path(__file__).parents[2] / ".servers"
 
@@ -53,6 +61,20 @@ def installed(package: str, program: str) -> Installed:
             return Installed(root / directory / program, root)
     message = f"the Debian package {package} has no program {program}"
     raise Unreachable(message)
+
+
+def serve(make: Callable[[Installed], S], package: str, program: str) -> Iterator[S]:
+    """Run the server of a package until the tests are done with it; skips them where it cannot be had."""
+    try:
+        found = installed(package, program)
+    except Unreachable as problem:
+        pytest.skip(str(problem))
+    server = make(found)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
 
 
 def _unpack(package: str, root: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from tests.servers.debian import Installed, Unreachable, installed
+from tests.servers.debian import Installed, serve
 from tests.servers.server import Server
 
 __all__ = ["Database", "MariaDbServer", "mariadb", "mariadb_server"]
@@ -162,16 +162,7 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="session")
 def mariadb_server() -> Iterator[MariaDbServer]:
     """The one MariaDB server of the run."""
-    try:
-        program = installed("mariadb-server-core", "mariadbd")
-    except Unreachable as problem:
-        pytest.skip(str(problem))
-    server = MariaDbServer(program)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.close()
+    yield from serve(MariaDbServer, "mariadb-server-core", "mariadbd")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from tests.servers.debian import Installed, Unreachable, installed
+from tests.servers.debian import Installed, serve
 from tests.servers.server import Server
 
 __all__ = ["RedisServer", "redis_server", "redis_store"]
@@ -62,16 +62,7 @@ class RedisServer(Server):
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     """The one Redis server of the run."""
-    try:
-        program = installed("redis-server", "redis-server")
-    except Unreachable as problem:
-        pytest.skip(str(problem))
-    server = RedisServer(program)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.close()
+    yield from serve(RedisServer, "redis-server", "redis-server")
 
 
 @pytest.fixture

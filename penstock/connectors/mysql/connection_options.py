@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from penstock.connectors.patience import check_patience
 from penstock.errors import ProgramError
 
 if TYPE_CHECKING:
@@ -55,12 +56,7 @@ class MySqlConnectionOptions:
         if self.ssl_mode not in _SSL_MODES:
             message = f"ssl_mode is one of {', '.join(_SSL_MODES)}, not {self.ssl_mode!r}."
             raise ProgramError(message)
-        if self.retries < 0 or self.retry_backoff < 0 or self.connect_timeout <= 0:
-            message = (
-                f"retries and retry_backoff must not be negative and connect_timeout must be positive: {self.retries}, "
-                f"{self.retry_backoff}, {self.connect_timeout}."
-            )
-            raise ProgramError(message)
+        check_patience(retries=self.retries, retry_backoff=self.retry_backoff, connect_timeout=self.connect_timeout)
 
     @staticmethod
     def from_url(url: str, **changes: Any) -> MySqlConnectionOptions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from penstock.connectors.patience import check_patience
 from penstock.errors import ProgramError
 
 __all__ = ["RedisConnectionOptions"]
@@ -34,12 +35,7 @@ class RedisConnectionOptions:
         if urlsplit(self.url).scheme not in ("redis", "rediss", "unix"):
             message = f"{self.place!r} is no address of a Redis server; write redis://host:6379/0."
             raise ProgramError(message)
-        if self.retries < 0 or self.retry_backoff < 0 or self.connect_timeout <= 0:
-            message = (
-                f"retries and retry_backoff must not be negative and connect_timeout must be positive: {self.retries}, "
-                f"{self.retry_backoff}, {self.connect_timeout}."
-            )
-            raise ProgramError(message)
+        check_patience(retries=self.retries, retry_backoff=self.retry_backoff, connect_timeout=self.connect_timeout)
 
     @property
     def place(self) -> str:
