@@ -90,10 +90,16 @@ class AlignedWindowOperator(WindowOperator):
         assert self._accumulation is not None
         key_of, keys, reduce = self._key, self.context.keys, self._accumulation.add
         low, high, windows = _NO_PANE
+        only: _Entries | None = None
         for value, timestamp in zip(values, timestamps, strict=True):
             if not low <= timestamp < high:
                 low, high, windows = self._pane_at(timestamp)
+                only = windows[0] if len(windows) == 1 else None
             keys.key = key = key_of(value)
+            if only is not None:  # tumbling windows are spared the loop
+                known = only.get(key)
+                only[key] = value if known is None else reduce(known, value)
+                continue
             if not windows:
                 self._add_singly(key, value, timestamp)
             for entries in windows:
@@ -130,10 +136,16 @@ class AlignedWindowOperator(WindowOperator):
         assert self._accumulation.create is not None
         key_of, keys, add, create = self._key, self.context.keys, self._accumulation.add, self._accumulation.create
         low, high, windows = _NO_PANE
+        only: _Entries | None = None
         for value, timestamp in zip(values, timestamps, strict=True):
             if not low <= timestamp < high:
                 low, high, windows = self._pane_at(timestamp)
+                only = windows[0] if len(windows) == 1 else None
             keys.key = key = key_of(value)
+            if only is not None:
+                known = only.get(key)
+                only[key] = add(value, create() if known is None else known)
+                continue
             if not windows:
                 self._add_singly(key, value, timestamp)
             for entries in windows:
