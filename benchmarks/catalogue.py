@@ -87,6 +87,7 @@ class System:
 SYSTEMS: tuple[System, ...] = (
     System("handwritten", "handwritten", "handwritten"),
     System("penstock", "penstock", "penstock"),
+    System("penstock-batches", "penstock-batches", "penstock", variant="batches", jobs=("chain",)),
     System(
         "pyflink-process",
         "pyflink",

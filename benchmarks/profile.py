@@ -130,9 +130,9 @@ def per_record(
 def markdown(job: str, table: dict[str, dict[str, float]]) -> str:
     """Renders a table: one row per category, one column per hop."""
     lines = [f"| {job}, ns per record | {' | '.join(table)} |", f"|---|{'---|' * len(table)}"]
-    lines += [
-        f"| {name} | {' | '.join(f'{table[hop][name]:.0f}' for hop in table)} |" for name in (*CATEGORIES, "idle")
-    ]
+    for name in (*CATEGORIES, "idle"):
+        cells = [f"{table[hop][name]:.0f}" if name in table[hop] else "" for hop in table]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from benchmarks.ledger import Delays, stamp_entry
 from benchmarks.nexmark import QUERIES
 from benchmarks.pacing import Schedule
 from benchmarks.program import Assignment, Outcome, main
-from benchmarks.systems import penstock_joins, penstock_nexmark
+from benchmarks.systems import penstock_batches, penstock_joins, penstock_nexmark
 from benchmarks.systems.penstock_steps import Counting, Generate, Named, Sink, events, numbers
 from penstock import (
     DataStream,
@@ -158,7 +158,7 @@ def run(assignment: Assignment) -> Outcome:
     elif assignment.job in QUERIES:
         penstock_nexmark.build(environment, assignment)
     elif assignment.job == workload.CHAIN_JOB:
-        _chain(environment, assignment)
+        (penstock_batches.build if assignment.variant == "batches" else _chain)(environment, assignment)
     elif assignment.job == workload.TIMER_JOB:
         event = workload.Events(assignment.job, assignment.records, assignment.parallelism)
         keyed = events(environment, assignment.records, event, assignment.ledger).key_by(lambda record: record[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.profile import CATEGORIES, Stack, category, hops, markdown, per_record, read_stacks
+from benchmarks.profile import CATEGORIES, Stack, _at, category, hops, markdown, per_record, read_stacks
 
 LOOP = "run_task (penstock/runtime/loop.py:90)"
 
@@ -60,3 +60,13 @@ def test_what_is_not_seen_busy_is_idle() -> None:
     lines = markdown("count", table).splitlines()
     assert lines[0] == "| count, ns per record | last hop |"
     assert len(lines) == 2 + len(CATEGORIES) + 1
+
+
+def test_the_jvm_has_transport_only() -> None:
+    lines = markdown("count", {"last hop": dict.fromkeys((*CATEGORIES, "idle"), 1), "JVM": {"Spark transport": 7}})
+    assert "| Spark transport | 1 | 7 |" in lines
+    assert "| user code | 1 |  |" in lines
+
+
+def test_the_jvm_is_read_on_a_straight_line_between_two_moments() -> None:
+    assert _at([(0, 0.0), (100, 1.0), (200, 3.0)], 150) == 2.0
