@@ -110,6 +110,34 @@ def test_a_job_comes_back_with_another_parallelism_and_another_backend(bench: Ch
     assert bench.results.read() == SUMS
 
 
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_from_2_to_3_to_1_to_4_every_key_keeps_its_state_and_its_timer(bench: CheckpointBench, backend: str) -> None:
+    limit, keys = 400, 29
+
+    def start(parallelism: int, path: str | None) -> Any:
+        settings = {} if path is None else {"execution__state-recovery__path": path}
+        env = bench.env(None, parallelism, state__backend__type=backend, **settings)
+        records = numbers(env, bench.tap, limit)
+        records.key_by(lambda n: n % 3).process(Sum()).uid("seen").add_sink(bench.seen.sink()).name("seen")
+        at_end = records.key_by(lambda n: n % keys).process(AtEnd()).uid("sums")
+        at_end.add_sink(bench.results.sink()).name("results")
+        return env.execute_async()
+
+    path: str | None = None
+    for number, parallelism in enumerate([2, 3, 1], 1):
+        bench.tap.open(50 * number)
+        client = running(start(parallelism, path))
+        bench.wait_for_seen(100 * number)
+        path = client.stop_with_savepoint(False, str(bench.savepoints)).result(60)
+        result(client)
+        assert bench.results.read() == {}
+    bench.tap.open(limit)
+    result(start(4, path))
+    expected = {str(key): range(key, limit, keys) for key in range(keys)}
+    assert bench.results.read() == {key: (len(each), sum(each)) for key, each in expected.items()}
+
+
 def test_savepoints_without_a_directory_go_to_the_default_one_or_are_refused(bench: CheckpointBench) -> None:
     env = bench.env(None)
     bench.sums(env)
