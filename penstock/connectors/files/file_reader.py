@@ -16,6 +16,9 @@ __all__ = ["FileReader", "FilesReader"]
 
 T = TypeVar("T")
 
+_FILES_PER_READ = 16
+"""How many files are opened at a time at most; opening a remote one takes a while."""
+
 
 class FileReader(ABC, Generic[T]):
     """Reads the records of one file, or of a range of it."""
@@ -54,17 +57,20 @@ class FilesReader(SplitReader[T]):
         self._reader: FileReader[T] | None = None
 
     def read(self, limit: int) -> tuple[list[T], list[int] | None] | None:
-        """Return the next records of the current file, or of the next one that has some."""
-        while self._number < len(self._splits):
+        """Return the next records of the current file, and of the following ones where files are small."""
+        found: list[T] = []
+        last = self._number + _FILES_PER_READ
+        while self._number < len(self._splits) and len(found) < limit and (self._number < last or not found):
             if self._reader is None:
                 self._reader = self._open_reader(self._splits[self._number], self._start)
-            records = self._reader.read(limit)
+            records = self._reader.read(limit - len(found))
             if records:
-                return records, None
-            self.close()
-            self._number += 1
-            self._start = None
-        return None
+                found = found + records if found else records
+            else:
+                self.close()
+                self._number += 1
+                self._start = None
+        return (found, None) if found else None
 
     def position(self) -> tuple[int, Any]:
         """Return the number of the current file and the position in it."""

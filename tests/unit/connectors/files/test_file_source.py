@@ -198,6 +198,23 @@ def test_reading_goes_on_in_the_file_and_line_where_it_was(tmp_path: Path) -> No
         read += taken[0]
 
 
+@pytest.mark.parametrize("limit", [1, 5, 16, 100])
+def test_small_files_are_read_together(tmp_path: Path, limit: int) -> None:
+    names = [f"{number:02}" for number in range(40)]
+    tree(tmp_path, *names)
+    source = lines_source(tmp_path)
+    split = source.create_splits(1)[0]
+    reader = source.open_split(split, None, ReaderContext(0, 1))
+    read: list[str] = []
+    while (records := reader.read(limit)) is not None:
+        assert min(limit, 15, 40 - len(read)) <= len(records[0]) <= limit
+        read += records[0]
+        position = reader.position()
+        reader.close()
+        reader = source.open_split(split, position, ReaderContext(0, 1))
+    assert read == names
+
+
 def aged(path: Path, seconds: int) -> Path:
     os.utime(path, (seconds, seconds))
     return path
