@@ -139,9 +139,9 @@ def _disk_watched() -> Iterator[list[float]]:
     spent = [0.0]
     make_durable = os.fsync
 
-    def watched(file: Any) -> None:
+    def watched(fd: Any) -> None:
         started = time.perf_counter()
-        make_durable(file)
+        make_durable(fd)
         spent[0] += time.perf_counter() - started
 
     os.fsync = watched
