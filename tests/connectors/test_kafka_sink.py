@@ -152,7 +152,11 @@ def test_a_schema_of_the_programs_own(kafka: Kafka) -> None:
 
 
 def test_messages_that_are_not_delivered_fail_the_checkpoint(kafka: Kafka) -> None:
-    writer = sink(kafka, schema("no-such-topic").build()).create_writer(Surroundings().context())
+    builder = KafkaSink.builder().set_bootstrap_servers(kafka.address)
+    builder.set_record_serializer(schema("no-such-topic").build())
+    builder.set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE)
+    builder.set_property("topic.metadata.propagation.max.ms", "500")
+    writer = builder.build().create_writer(Surroundings().context())
     writer.write("kv", None)
     with pytest.raises(ExternalSystemError, match="no-such-topic"):
         writer.flush(end_of_input=False)

@@ -32,6 +32,18 @@ _DELIVERIES = {
     DeliveryGuarantee.NONE: Delivery.AT_MOST_ONCE,
 }
 
+_ORDER_SETTINGS = {
+    "acks",
+    "enable.idempotence",
+    "max.in.flight",
+    "max.in.flight.requests.per.connection",
+    "message.send.max.retries",
+    "queuing.strategy",
+    "request.required.acks",
+    "retries",
+}
+"""Who sets one of these wants to decide about order and speed himself."""
+
 
 @dataclass(frozen=True)
 class SinkOptions:
@@ -148,4 +160,6 @@ class KafkaSink(Sink[T]):
         }
         if self._options.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             settings.setdefault("transaction.timeout.ms", TRANSACTION_TIMEOUT)
+        elif self._options.guarantee is DeliveryGuarantee.AT_LEAST_ONCE and not _ORDER_SETTINGS & settings.keys():
+            settings["enable.idempotence"] = True  # sending again keeps the order, as by itself in Java
         return settings

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupOffset", "IdRange", "IdRegistry", "close_transactions", "group_offset", "transactional_id"]
 
+_REQUEST_SECONDS = 10.0
 _SECONDS = 30.0
 _ATTEMPTS = 60
 
@@ -61,7 +62,9 @@ def group_offset(
     for _ in range(_ATTEMPTS):
         asked = kafka.ConsumerGroupTopicPartitions(group)
         try:
-            (answer,) = admin.list_consumer_group_offsets([asked], require_stable=is_settled).values()
+            (answer,) = admin.list_consumer_group_offsets(
+                [asked], require_stable=is_settled, request_timeout=_REQUEST_SECONDS
+            ).values()
             found = answer.result(_SECONDS).topic_partitions
         except kafka.KafkaException as error:
             problem, found = error.args[0], []
@@ -122,7 +125,7 @@ class IdRegistry:
         for _ in range(_ATTEMPTS):
             asked = kafka.ConsumerGroupTopicPartitions(group, [place])
             try:
-                (answer,) = self._admin.alter_consumer_group_offsets([asked]).values()
+                (answer,) = self._admin.alter_consumer_group_offsets([asked], request_timeout=_REQUEST_SECONDS).values()
                 errors = [each.error for each in answer.result(_SECONDS).topic_partitions]
             except kafka.KafkaException as error:
                 errors = [error.args[0]]
