@@ -10,18 +10,15 @@ import math
 import pickle
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 __all__ = [
+    "TargetCache",
     "java_hash",
     "key_group_of",
     "key_group_range",
     "murmur_hash",
     "subtask_of_key_group",
-    "target_cache",
 ]
 
 _MASK = 0xFFFFFFFF
@@ -146,8 +143,12 @@ def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> ran
     return range(start, end + 1)
 
 
-class _TargetCache(dict[Any, int]):
-    """Remembers the subtask of each key; ``cache[key]`` computes it on the first sight of a key only."""
+class TargetCache(dict[Any, int]):
+    """Remembers the subtask of each key; ``cache[key]`` computes it on the first sight of a key only.
+
+    A stream has keys of one type, as in Flink: ``1``, ``1.0`` and ``True`` are equal in Python but hash differently in
+    Java, so a program that mixes them has no defined routing.
+    """
 
     __slots__ = ("_max_parallelism", "_parallelism")
 
@@ -162,12 +163,3 @@ class _TargetCache(dict[Any, int]):
         group = murmur_hash(java_hash(key)) % self._max_parallelism
         target = self[key] = group * self._parallelism // self._max_parallelism
         return target
-
-
-def target_cache(parallelism: int, max_parallelism: int) -> Callable[[Any], int]:
-    """Return a function from key to subtask that remembers what it computed.
-
-    A stream has keys of one type, as in Flink: ``1``, ``1.0`` and ``True`` are equal in Python but hash differently in
-    Java, so a program that mixes them has no defined routing.
-    """
-    return _TargetCache(parallelism, max_parallelism).__getitem__

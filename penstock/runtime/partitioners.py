@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.graph import partitioning as ways
-from penstock.runtime.key_groups import target_cache
+from penstock.runtime.key_groups import TargetCache
+from penstock.runtime.vector_routing import WORTHWHILE_KEYS, WORTHWHILE_RUN, targets_of_ints
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
 
 if TYPE_CHECKING:
@@ -70,21 +71,43 @@ class _ByKey(ExchangeWriter):
     def __init__(self, channels: Sequence[ChannelWriter], key: Callable[[Any], Any], max_parallelism: int) -> None:
         super().__init__(channels)
         self._key = self.choice = key
-        self._target = target_cache(len(channels), max_parallelism)
+        self._max_parallelism = max_parallelism
+        self._cache = TargetCache(len(channels), max_parallelism)
+        self._has_many_keys = False
 
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
-        key, target = self._key, self._target
+        if self._has_many_keys and len(values) >= WORTHWHILE_RUN and self._spread_ints(values, timestamps):
+            return
+        key, target = self._key, self._cache.__getitem__
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
         puts = [run[0].append for run in runs]
         if timestamps is None:
             for value in values:
                 puts[target(key(value))](value)
-            return
-        times = [run[1].append for run in runs]
-        for value, timestamp in zip(values, timestamps, strict=True):
-            subtask = target(key(value))
-            puts[subtask](value)
-            times[subtask](timestamp)
+        else:
+            times = [run[1].append for run in runs]
+            for value, timestamp in zip(values, timestamps, strict=True):
+                subtask = target(key(value))
+                puts[subtask](value)
+                times[subtask](timestamp)
+        self._has_many_keys = self._has_many_keys or len(self._cache) > WORTHWHILE_KEYS
+
+    def _spread_ints(self, values: Values, timestamps: Timestamps) -> bool:
+        """Compute the targets of a run whose keys are ints, instead of remembering that of each; tell whether so."""
+        key = self._key
+        targets = targets_of_ints([key(value) for value in values], len(self._channels), self._max_parallelism)
+        if targets is None:
+            return False
+        self._cache.clear()
+        runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
+        puts = [run[0].append for run in runs]
+        for value, target in zip(values, targets, strict=True):
+            puts[target](value)
+        if timestamps is not None:
+            times = [run[1].append for run in runs]
+            for timestamp, target in zip(timestamps, targets, strict=True):
+                times[target](timestamp)
+        return True
 
 
 def _checked(partition: Callable[[Any, int], int], key: Callable[[Any], Any], count: int) -> Callable[[Any], int]:

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.runtime.key_groups import (
+    TargetCache,
     java_hash,
     key_group_of,
     key_group_range,
     murmur_hash,
     subtask_of_key_group,
-    target_cache,
 )
 
 KEYS = st.one_of(
@@ -149,16 +149,16 @@ def test_ranges_divide_all_key_groups(parallelism_and_groups: tuple[int, int]) -
 @given(KEYS, PARALLELISM)
 def test_a_key_has_one_owner(key: Any, parallelism_and_groups: tuple[int, int]) -> None:
     parallelism, groups = parallelism_and_groups
-    target = target_cache(parallelism, groups)(key)
+    target = TargetCache(parallelism, groups)[key]
     assert key_group_of(key, groups) in key_group_range(target, parallelism, groups)
 
 
 def test_the_cache_forgets_before_it_grows_without_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.runtime.key_groups._TARGET_CACHE_LIMIT", 3)
-    target = target_cache(4, 128)
-    found = [target(key) for key in range(10)]
+    cache = TargetCache(4, 128)
+    found = [cache[key] for key in range(10)]
     assert found == [owner(key, 4) for key in range(10)]
-    assert len(target.__self__) <= 3  # type: ignore[attr-defined]
+    assert len(cache) <= 3
 
 
 class Color(enum.Enum):

@@ -172,3 +172,26 @@ def test_a_wrong_partitioner_fails_the_job_with_its_record() -> None:
     with pytest.raises(ProgramError, match="must return 0 to 2") as caught:
         run_locally(env)
     assert "record     7" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "key", [int, str, lambda value: value if value < 900 else f"{value}"], ids=["int", "str", "both"]
+)
+def test_many_keys_go_where_they_would_go_one_by_one(
+    key: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way = ways.KeyGroups(key)
+    values = [(number * 7_919) % 1_000 for number in range(1_200)]
+    remembered = spread(way, 3, values, runs=6)
+    monkeypatch.setattr("penstock.runtime.partitioners.WORTHWHILE_KEYS", 100)
+    assert spread(way, 3, values, runs=6) == remembered
+
+
+def test_many_int_keys_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.runtime.partitioners.WORTHWHILE_KEYS", 100)
+    channels = [ChannelWriter(target, lambda _, data: None) for target in range(2)]
+    writer: Any = make_writer(ways.KeyGroups(int), channels, subtask=0, max_parallelism=128)
+    writer.process(list(range(200)), None)
+    assert len(writer._cache) == 200
+    writer.process(list(range(200, 400)), None)
+    assert len(writer._cache) == 0
