@@ -53,7 +53,7 @@ class MySqlConnection:
 
     def __init__(self, options: MySqlConnectionOptions, wait: Callable[[float], None] = pause) -> None:
         self.options = options
-        self._wait = wait
+        self.wait = wait
         self._raw: Any = None
 
     @property
@@ -105,7 +105,7 @@ class MySqlConnection:
             backoff=self.options.retry_backoff,
             may_pass=is_transient,
             give_way=self.close,
-            wait=self._wait,
+            wait=self.wait,
             place=f"The database at {self.options.place}",
         )
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["XaCommitter"]
 
+_UNTIL_CONNECTION_ENDS = (0.005, 0.02, 0.1, 0)
+
 
 class XaCommitter(Committer):
     """Commits in order; a branch that is not there any more was committed before."""
@@ -56,17 +58,25 @@ class XaCommitter(Committer):
         """Commit one branch; tell whether it is committed now."""
         was_tried = branch in self._tried
         self._tried.add(branch)
-        if not self._session.commit(branch):
-            if branch in self._session.prepared(branch.sink):
-                return False  # the connection that prepared it has not ended yet
-            if not was_tried:
-                message = (
-                    f"The prepared transaction {branch.literal} at {self._session.options.place} is gone before it was "
-                    "committed: somebody else has committed it or rolled it back. In the second case its rows are lost."
-                )
-                raise ExternalSystemError(message)
-        self._tried.discard(branch)
-        return True
+        for seconds in _UNTIL_CONNECTION_ENDS:
+            is_done = self._session.commit(branch)
+            if not is_done and branch not in self._session.prepared(branch.sink):
+                self._check_gone(branch, was_tried=was_tried)
+                is_done = True
+            if is_done:
+                self._tried.discard(branch)
+                return True
+            self._session.wait(seconds)  # the connection that prepared it has not ended yet
+        return False
+
+    def _check_gone(self, branch: XaBranch, *, was_tried: bool) -> None:
+        """Complain of a branch that is gone although nobody here has tried to commit it."""
+        if not was_tried:
+            message = (
+                f"The prepared transaction {branch.literal} at {self._session.options.place} is gone before it was "
+                "committed: somebody else has committed it or rolled it back. In the second case its rows are lost."
+            )
+            raise ExternalSystemError(message)
 
     def close(self) -> None:
         """Close the connection."""

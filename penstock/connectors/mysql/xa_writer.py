@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["XaWriter", "XaWriterState"]
 
 _LOCK_SECONDS = 10
+_LONGEST_IDLE_SECONDS = 7 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,8 @@ class XaWriter(BatchingWriter):
         if self._branches:
             there = session.prepared(self._names.sink)
             self._branches = [known for known in self._branches if known in there]
-        session.execute("SET SESSION innodb_lock_wait_timeout = 0")
+        # An open branch may be idle until the next checkpoint, however far that is.
+        session.execute(f"SET SESSION innodb_lock_wait_timeout = 0, wait_timeout = {_LONGEST_IDLE_SECONDS}")
         # Each attempt has a name of its own: a server may not know yet that the connection of the last one is lost.
         branch = self._names.branch(self._run, self._next)
         self._next += 1
