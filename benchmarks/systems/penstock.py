@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
+from operator import itemgetter
 from typing import Any
 
 import penstock
@@ -17,7 +18,7 @@ from benchmarks.nexmark import QUERIES
 from benchmarks.pacing import Schedule
 from benchmarks.program import Assignment, Outcome, main
 from benchmarks.systems import penstock_batches, penstock_joins, penstock_nexmark
-from benchmarks.systems.penstock_steps import Counting, Generate, Named, Sink, events, numbers
+from benchmarks.systems.penstock_steps import Counting, Generate, Named, events, mark_of, numbers, tally
 from penstock import (
     DataStream,
     EventTimeSessionWindows,
@@ -162,7 +163,7 @@ def run(assignment: Assignment) -> Outcome:
     elif assignment.job == workload.TIMER_JOB:
         event = workload.Events(assignment.job, assignment.records, assignment.parallelism)
         keyed = events(environment, assignment.records, event, assignment.ledger).key_by(lambda record: record[0])
-        keyed.process(CountDown()).add_sink(Sink(assignment.ledger, marks=True, every=1))
+        tally(keyed.process(CountDown()), assignment.ledger, mark_of)
     else:
         _windows(environment, assignment)
     environment.execute(assignment.job)
@@ -182,19 +183,19 @@ def _counts(environment: StreamExecutionEnvironment, assignment: Assignment) -> 
         keys = units.flat_map(Words(assignment.ledger))
     else:
         keys = units.map(Keys(workload.COUNT_KEYS[assignment.job], assignment.ledger))
-    keys.key_by(lambda key: key).process(Count()).add_sink(Sink(assignment.ledger, marks=False))
+    tally(keys.key_by(lambda key: key).process(Count()), assignment.ledger, itemgetter(1))
 
 
 def _chain(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
-    (
+    results = (
         numbers(environment, assignment.records)
         .map(Generate(workload.reading, assignment.ledger))
         .filter(workload.is_valid)
         .map(workload.converted)
         .filter(workload.is_high)
         .map(workload.weighted)
-        .add_sink(Sink(assignment.ledger, marks=False))
     )
+    tally(results, assignment.ledger, itemgetter(1))
 
 
 def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
@@ -207,13 +208,8 @@ def _windows(environment: StreamExecutionEnvironment, assignment: Assignment) ->
         ),
         "sessions": (EventTimeSessionWindows.with_gap(Time.milliseconds(workload.SESSION_GAP_MS)), Counting()),
     }[assignment.job]
-    (
-        events(environment, assignment.records, event, assignment.ledger)
-        .key_by(lambda record: record[0])
-        .window(assigner)
-        .aggregate(function, window_function=Named())
-        .add_sink(Sink(assignment.ledger, marks=True, every=1))
-    )
+    keyed = events(environment, assignment.records, event, assignment.ledger).key_by(lambda record: record[0])
+    tally(keyed.window(assigner).aggregate(function, window_function=Named()), assignment.ledger, mark_of)
 
 
 def _latency(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:

@@ -10,7 +10,7 @@ from benchmarks import nexmark
 from benchmarks.ledger import Tally
 from benchmarks.nexmark import AUCTION, BID, PERSON, Happening
 from benchmarks.program import Assignment
-from benchmarks.systems.penstock_steps import Counting, EventTime, Generate, Named, numbers
+from benchmarks.systems.penstock_steps import Counting, EventTime, Generate, Named, numbers, tally
 from penstock import (
     AggregateFunction,
     DataStream,
@@ -36,28 +36,21 @@ from penstock import (
 )
 
 
-class DigestSink(SinkFunction):
-    """Counts the results and adds up their digests."""
+class ClockSink(SinkFunction):
+    """Takes the time of the last record from the result: windows of the clock end later than their records."""
 
-    def __init__(self, assignment: Assignment) -> None:
-        self._job, self._ledger = assignment.job, assignment.ledger
+    def __init__(self, ledger: str) -> None:
+        self._ledger = ledger
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._tally = Tally(self._ledger, every=256 if self._job in nexmark.STATELESS else 1)
-        self._digest = nexmark.DIGESTS[self._job]
-
-    def invoke(self, value: Any, context: Any) -> None:
-        self._tally.add(self._digest(value))
-
-    def close(self) -> None:
-        self._tally.close()
-
-
-class ClockSink(DigestSink):
-    """Takes the time of the last record from the result: windows of the clock end later than their records."""
+        self._tally = Tally(self._ledger, every=1)
+        self._digest = nexmark.DIGESTS[nexmark.CLOCK_JOB]
 
     def invoke(self, value: Any, context: Any) -> None:
         self._tally.add_at(self._digest(value), value[2])
+
+    def close(self) -> None:
+        self._tally.close()
 
 
 class Suggest(KeyedProcessFunction):
@@ -153,14 +146,14 @@ def build(environment: StreamExecutionEnvironment, assignment: Assignment) -> No
     if job == nexmark.CLOCK_JOB:
         source = LingeringNumbers(0, assignment.records - 1)
         events = environment.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").map(event)
-        _clocked(events).add_sink(ClockSink(assignment))
+        _clocked(events).add_sink(ClockSink(assignment.ledger))
         return
     events = numbers(environment, assignment.records).map(event)
     if job not in nexmark.STATELESS:
         # Events are in order; the bound is that of the other jobs.
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(200))
         events = events.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(EventTime()))
-    _QUERIES[job](events).add_sink(DigestSink(assignment))
+    tally(_QUERIES[job](events), assignment.ledger, nexmark.DIGESTS[job])
 
 
 def _suggested(events: DataStream[Happening]) -> DataStream[Any]:
