@@ -204,9 +204,10 @@ class CheckpointStore:
         self._in_memory.clear()
         if self._access.directory is not None:
             files, root = self._access.files_of(self._access.directory)
-            for name in files.names_in(root):
-                if _CHECKPOINT.fullmatch(name):
-                    files.delete(f"{root}/{name}/{METADATA}")
+            numbers = [int(found[1]) for name in files.names_in(root) if (found := _CHECKPOINT.fullmatch(name))]
+            # The newest goes last: who finds a part of them after a crash must not go back behind what was committed.
+            for number in sorted(numbers):
+                files.delete(f"{root}/chk-{number}/{METADATA}")
             files.delete_directory(root)
 
     def _copied(self, stored: StoredBytes, files: Files, directory: str) -> StoredBytes:

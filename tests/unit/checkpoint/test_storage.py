@@ -223,6 +223,15 @@ def test_what_a_late_task_stored_is_discarded_but_not_what_others_use(store, acc
     assert not (tmp_path / "chk" / JOB / "chk-2").exists()
 
 
+def test_delete_all_takes_the_newest_last(store, access, monkeypatch):
+    for number in (9, 10, 11):
+        take(store, access, number, [subtask_state(access.target(number, PERIODIC), b"x")])
+    deleted = []
+    monkeypatch.setattr(LocalFiles, "delete", lambda self, path: deleted.append(Path(path).parent.name))
+    store.delete_all()
+    assert deleted == ["chk-9", "chk-10", "chk-11"], "by number: after a crash in between the newest is still there"
+
+
 def test_delete_all_removes_the_job_but_not_its_neighbours(store, access, tmp_path):
     take(store, access, 1, [subtask_state(access.target(1, PERIODIC), b"x" * 1000)])
     neighbour = tmp_path / "chk" / "another"
