@@ -10,11 +10,12 @@ transaction up because it took too long, a ``read_committed`` consumer sees each
 
 from __future__ import annotations
 
+import functools
 import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import connection_settings, describe, is_temporary, library
+from penstock.connectors.kafka.client import describe, is_temporary, library
 from penstock.connectors.kafka.message_run import MessageRun, send
 from penstock.errors import ExternalSystemError
 
@@ -65,10 +66,7 @@ class TransactionalProducer:
             {**settings, "transactional.id": transactional_id, "delivery.report.only.error": True}
         )
         self._start()
-        # Only a consumer can say what a group is called; it reads nothing.
-        consumer = kafka.Consumer({**connection_settings(settings), "group.id": transactional_id})
-        self._group = consumer.consumer_group_metadata()
-        consumer.close()
+        self._group = _metadata_of_group(transactional_id)
 
     def _start(self) -> None:
         exception = library().KafkaException
@@ -136,3 +134,27 @@ class TransactionalProducer:
             return
         finally:
             del self._producer
+
+
+_PLACE_OF_NAME = "penstock-name-of-a-group"
+
+
+@functools.cache
+def _metadata_of_some_group() -> tuple[bytes, Any]:
+    """Return what a consumer says about its group, and the consumer.
+
+    Only a consumer can say it, and the client library may crash if one is closed right after it was made. So one that
+    knows no broker stays for as long as the process does.
+    """
+    consumer = library().Consumer({"group.id": _PLACE_OF_NAME, "log_level": 0})
+    return consumer.consumer_group_metadata(), consumer
+
+
+def _metadata_of_group(group: str) -> bytes:
+    """Return what the only consumer of a group would say about it."""
+    metadata, _ = _metadata_of_some_group()
+    before, found, after = metadata.partition(_PLACE_OF_NAME.encode())
+    if not found:
+        message = "This version of confluent-kafka describes consumer groups in another way; take an earlier one."
+        raise ExternalSystemError(message)
+    return before + group.encode() + after
