@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from penstock.connectors.files.bulk_writer_schema import values_in
+from penstock.connectors.files.csv_lines import csv_lines
 from penstock.errors import ProgramError
 from penstock.vocabulary.serialization import BulkWriter, BulkWriterFactory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from penstock.connectors.files.csv_schema import CsvColumn, CsvSchema
 
@@ -54,38 +54,36 @@ class _CsvWriter(BulkWriter[Any]):
         self._values = values_in(list(schema.names))
         self._texts = [_text_of(column, schema) for column in schema.columns]
         self._null = schema.null_value
-        self._text = io.StringIO()
-        self._lines = csv.writer(
-            self._text,
-            delimiter=schema.column_separator,
-            lineterminator=schema.line_separator,
-            quotechar=schema.quote_char,
-            escapechar=schema.escape_char,
-            quoting=csv.QUOTE_NONE if schema.quote_char is None else csv.QUOTE_MINIMAL,
-        )
+        self._line_end = schema.line_separator
+        self._dialect = {
+            "delimiter": schema.column_separator,
+            "quotechar": schema.quote_char,
+            "escapechar": schema.escape_char,
+            "quoting": csv.QUOTE_NONE if schema.quote_char is None else csv.QUOTE_MINIMAL,
+        }
         if schema.use_header:
-            self._lines.writerow(schema.names)
+            self._write([schema.names])
+
+    def _write(self, rows: Sequence[Sequence[Any]]) -> None:
+        self._stream.write(csv_lines(rows, self._line_end, **self._dialect).encode())
 
     def add_element(self, element: Any) -> None:
         self.add_run([element])
 
     def add_run(self, elements: list[Any]) -> None:
         texts, values, null = self._texts, self._values, self._null
-        self._lines.writerows(
+        self._write(
             [
                 [null if value is None else text(value) for text, value in zip(texts, values(element), strict=True)]
                 for element in elements
             ]
         )
-        self.flush()
 
     def flush(self) -> None:
-        self._stream.write(self._text.getvalue().encode())
-        self._text.seek(0)
-        self._text.truncate()
+        """Do nothing: rows are written as they come."""
 
     def finish(self) -> None:
-        self.flush()
+        """Do nothing: the last row ends the file."""
 
 
 def _text_of(column: CsvColumn, schema: CsvSchema) -> Callable[[Any], str]:

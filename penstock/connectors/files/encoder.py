@@ -6,13 +6,13 @@ once: the same bytes as one after the other, however often it is called. The sin
 
 from __future__ import annotations
 
-import csv
 import inspect
 import io
 import json
 import uuid
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from penstock.connectors.files.csv_lines import csv_lines
 from penstock.errors import ProgramError
 from penstock.vocabulary.rows import Row
 from penstock.vocabulary.serialization import Encoder, SerializationSchema
@@ -83,7 +83,7 @@ class CsvEncoder(Encoder[Any]):
     """
 
     def __init__(self, *, delimiter: str = ",", quote_char: str = '"', null_literal: str = "") -> None:
-        self._options = {"delimiter": delimiter, "quotechar": quote_char, "lineterminator": "\n"}
+        self._dialect = {"delimiter": delimiter, "quotechar": quote_char}
         self._null_literal = null_literal
 
     def encode(self, element: Any, stream: BinaryIO) -> None:
@@ -92,14 +92,10 @@ class CsvEncoder(Encoder[Any]):
 
     def encode_run(self, elements: Sequence[Any]) -> bytes:
         """Return the lines of many records."""
-        text = io.StringIO()
-        lines = csv.writer(text, **self._options)  # type: ignore[arg-type]  # the options are one mapping of texts
         if self._null_literal:
             null = self._null_literal
-            lines.writerows([[null if field is None else field for field in element] for element in elements])
-        else:
-            lines.writerows(elements)
-        return text.getvalue().encode()
+            elements = [[null if field is None else field for field in element] for element in elements]
+        return csv_lines(elements, "\n", **self._dialect).encode()
 
 
 class _FunctionEncoder(Encoder[Any]):

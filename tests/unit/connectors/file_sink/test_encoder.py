@@ -85,3 +85,8 @@ def test_files_roll_at_their_size_with_every_encoder(tmp_path, encoder):
     per_file = -(-7 // size) * size
     expected = [whole[start : start + per_file].decode() for start in range(0, len(whole), per_file)]
     assert list(finished(tmp_path).values()) == expected
+
+
+def test_csv_fields_with_any_line_break_are_quoted():
+    encoder = CsvEncoder()
+    assert encoder.encode_run([("a\rb", 1), ("c", 2), ("d\ne", 3)]) == b'"a\rb",1\nc,2\n"d\ne",3\n'
