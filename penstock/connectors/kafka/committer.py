@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import admin_library, connection_settings, library
+from penstock.connectors.kafka.client import library
 from penstock.connectors.kafka.transaction import TransactionalProducer
 from penstock.connectors.kafka.transactional_ids import group_offset
 from penstock.connectors.sink_protocol import Committer
@@ -34,7 +34,6 @@ class KafkaCommitter(Committer):
         self._settings = settings
         self._pending = pending
         self._producer_class = producer_class
-        self._admin: Any = None
 
     def commit(self, committables: list[KafkaCommittable]) -> list[KafkaCommittable]:
         """Commit; return those for which the brokers do not answer now."""
@@ -45,10 +44,6 @@ class KafkaCommitter(Committer):
         for committable in committables:
             self._write_again_if_missing(committable)
         return []
-
-    def close(self) -> None:
-        """Let the client go."""
-        self._admin = None
 
     def _commit(self, committable: KafkaCommittable) -> bool:
         producer = self._pending.get(committable)
@@ -95,7 +90,7 @@ class KafkaCommitter(Committer):
             pass
 
     def _was_committed(self, committable: KafkaCommittable, *, is_settled: bool) -> bool:
-        if self._admin is None:
-            self._admin = admin_library().AdminClient(connection_settings(self._settings))
-        mark = group_offset(self._admin, committable.transactional_id, threading.Event().wait, is_settled=is_settled)
+        wait = threading.Event().wait
+        identity = (committable.transactional_id, committable.topic)
+        mark = group_offset(self._settings, *identity, wait, is_settled=is_settled)
         return committable.was_committed(mark)

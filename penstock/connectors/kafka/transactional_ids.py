@@ -10,17 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import describe, is_temporary, library
+from penstock.connectors.kafka.client import admin_library, connection_settings, describe, is_temporary, library
 from penstock.errors import ExternalSystemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["GroupOffset", "IdRange", "IdRegistry", "close_transactions", "group_offset", "transactional_id"]
 
 _REQUEST_SECONDS = 10.0
 _SECONDS = 30.0
 _ATTEMPTS = 60
+_PLACE = "__consumer_offsets"
+"""The topic that offsets are committed for which mean ids: one that every cluster has, as soon as a group is used."""
+_NOTHING_THERE = {"GROUP_ID_NOT_FOUND", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"}
 
 
 def transactional_id(prefix: str, subtask: int, number: int) -> str:
@@ -46,39 +49,40 @@ class GroupOffset:
 
 
 def group_offset(
-    admin: Any, group: str, wait: Callable[[float], Any], *, is_settled: bool = True
+    settings: Mapping[str, Any], group: str, topic: str, wait: Callable[[float], Any], *, is_settled: bool = True
 ) -> GroupOffset | None:
-    """Return the highest offset that a group has committed, and what was written beside it.
+    """Return the offset that a group has committed for partition 0 of a topic, and what was written beside it.
+
+    A consumer is asked, because the client library crashes if an admin client is answered that the coordinator is busy.
 
     Args:
-        admin: The client to ask.
+        settings: How to reach the brokers.
         group: The name of the group.
+        topic: The topic.
         wait: Waits for so many seconds.
         is_settled: Whether to wait for transactions that are being finished, which takes a moment; one that is open
             would be waited for in vain.
     """
     kafka = library()
+    isolation = "read_committed" if is_settled else "read_uncommitted"
+    consumer = kafka.Consumer({**connection_settings(settings), "group.id": group, "isolation.level": isolation})
     problem: Any = None
-    for _ in range(_ATTEMPTS):
-        asked = kafka.ConsumerGroupTopicPartitions(group)
-        try:
-            (answer,) = admin.list_consumer_group_offsets(
-                [asked], require_stable=is_settled, request_timeout=_REQUEST_SECONDS
-            ).values()
-            found = answer.result(_SECONDS).topic_partitions
-        except kafka.KafkaException as error:
-            problem, found = error.args[0], []
-        else:
-            problem = next((each.error for each in found if each.error is not None), None)
-        if problem is None:
-            committed = [each for each in found if each.offset >= 0]
-            highest = max(committed, key=lambda each: int(each.offset), default=None)
-            return None if highest is None else GroupOffset(highest.topic, highest.offset, highest.metadata or "")
-        if problem.code() == kafka.KafkaError.GROUP_ID_NOT_FOUND:
-            return None
-        if not is_temporary(problem):
-            break
-        wait(0.1)
+    try:
+        for _ in range(_ATTEMPTS):
+            try:
+                (found,) = consumer.committed([kafka.TopicPartition(topic, 0)], timeout=_REQUEST_SECONDS)
+                problem = found.error
+            except kafka.KafkaException as error:
+                problem = error.args[0]
+            if problem is None:
+                return None if found.offset < 0 else GroupOffset(topic, found.offset, found.metadata or "")
+            if problem.name() in _NOTHING_THERE:
+                return None
+            if not is_temporary(problem):
+                break
+            wait(0.1)
+    finally:
+        consumer.close()
     message = f"The group {group!r}, where transactions leave marks, cannot be read: {describe(problem)}."
     raise ExternalSystemError(message)
 
@@ -87,40 +91,41 @@ class IdRegistry:
     """Reads and writes the ids in use under one prefix.
 
     Args:
-        admin: A client for questions.
+        settings: How to reach the brokers.
         prefix: What all transactional ids of the sink begin with.
         wait: Waits for so many seconds.
     """
 
-    def __init__(self, admin: Any, prefix: str, wait: Callable[[float], Any]) -> None:
-        self._admin = admin
+    def __init__(self, settings: Mapping[str, Any], prefix: str, wait: Callable[[float], Any]) -> None:
+        self._settings = settings
+        self._admin = admin_library().AdminClient(connection_settings(settings))
         self._prefix = prefix
         self._wait = wait
 
     def parallelism(self) -> int:
         """Return how many subtasks have ever used the prefix at the same time."""
-        found = group_offset(self._admin, f"{self._prefix}-ids", self._wait)
+        found = group_offset(self._settings, f"{self._prefix}-ids", _PLACE, self._wait)
         return 0 if found is None else found.offset
 
     def ids_of(self, subtask: int) -> IdRange:
         """Return the ids of a subtask that may be in use."""
-        found = group_offset(self._admin, self._group(subtask), self._wait)
+        found = group_offset(self._settings, self._group(subtask), _PLACE, self._wait)
         return IdRange() if found is None else IdRange(int(found.metadata or 0), found.offset)
 
-    def register(self, topic: str, subtask: int, ids: IdRange) -> None:
-        """Write down, before they are used, that a subtask may use these ids; any topic that exists serves."""
-        self._write(topic, self._group(subtask), ids.end, str(ids.start))
+    def register(self, subtask: int, ids: IdRange) -> None:
+        """Write down, before they are used, that a subtask may use these ids."""
+        self._write(self._group(subtask), ids.end, str(ids.start))
 
-    def register_parallelism(self, topic: str, parallelism: int) -> None:
+    def register_parallelism(self, parallelism: int) -> None:
         """Write down that so many subtasks use the prefix."""
-        self._write(topic, f"{self._prefix}-ids", parallelism, "")
+        self._write(f"{self._prefix}-ids", parallelism, "")
 
     def _group(self, subtask: int) -> str:
         return f"{self._prefix}-ids-{subtask}"
 
-    def _write(self, topic: str, group: str, offset: int, metadata: str) -> None:
+    def _write(self, group: str, offset: int, metadata: str) -> None:
         kafka = library()
-        place = kafka.TopicPartition(topic, 0, offset, metadata=metadata)
+        place = kafka.TopicPartition(_PLACE, 0, offset, metadata=metadata)
         problem: Any = None
         for _ in range(_ATTEMPTS):
             asked = kafka.ConsumerGroupTopicPartitions(group, [place])
@@ -132,7 +137,7 @@ class IdRegistry:
             problem = next((error for error in errors if error is not None), None)
             if problem is None:
                 return
-            if not is_temporary(problem):
+            if not is_temporary(problem) and problem.name() not in _NOTHING_THERE:
                 break
             self._wait(0.1)
         message = f"The group {group!r}, which names open transactions, cannot be written: {describe(problem)}."

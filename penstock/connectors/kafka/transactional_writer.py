@@ -96,7 +96,7 @@ class TransactionalWriter(SinkWriter[Any]):
         self._topic = ""
         self._runs: list[MessageRun] = []
         admin = admin_library().AdminClient(connection_settings(settings))
-        self._registry = IdRegistry(admin, prefix, threading.Event().wait)
+        self._registry = IdRegistry(settings, prefix, threading.Event().wait)
         self._admin = admin
         self._is_registered = False
         self._first = self._next = self._end_what_is_open(states)
@@ -181,13 +181,13 @@ class TransactionalWriter(SinkWriter[Any]):
         if not self._is_registered:
             self._partitions_of(topic)  # a topic that brokers create by themselves is there from now on
             if self._parallelism > self._known_parallelism:
-                self._registry.register_parallelism(topic, self._parallelism)
+                self._registry.register_parallelism(self._parallelism)
             for subtask in range(self._subtask + self._parallelism, self._known_parallelism, self._parallelism):
-                self._registry.register(topic, subtask, IdRange(end := self._registry.ids_of(subtask).end, end))
+                self._registry.register(subtask, IdRange(end := self._registry.ids_of(subtask).end, end))
             self._is_registered = True
         number = self._next
         self._next += 1
-        self._registry.register(topic, self._subtask, IdRange(self._first, self._next))
+        self._registry.register(self._subtask, IdRange(self._first, self._next))
         return self._producer_class(self._settings, transactional_id(self._prefix, self._subtask, number))
 
     def _partitions_of(self, topic: str) -> list[int]:
