@@ -63,7 +63,7 @@ def test_workers_and_the_broker_die(kafka: Kafka, tmp_path: Path, capsys: pytest
     kills: Counter[str] = Counter()
     started = time.monotonic()
     rounds = 0
-    while not rounds or time.monotonic() - started < SECONDS:
+    while not kills or time.monotonic() - started < SECONDS:
         rounds += 1
         work = new_work(kafka)
         place = {"execution.checkpointing.dir": f"file://{tmp_path}/round-{rounds}"}
@@ -72,8 +72,10 @@ def test_workers_and_the_broker_die(kafka: Kafka, tmp_path: Path, capsys: pytest
         client = env.execute_async("kafka count")
         done = client.get_job_execution_result()
         for _ in range(choices.randrange(2, 7)):
+            while not done.done() and not _is_running(client):
+                time.sleep(0.05)
             time.sleep(choices.uniform(0, 1))
-            if done.done() or client.get_job_status().result() is not JobStatus.RUNNING:
+            if done.done() or not _is_running(client):
                 continue
             if choices.random() < 0.2:
                 kafka.server.kill()
@@ -86,6 +88,10 @@ def test_workers_and_the_broker_die(kafka: Kafka, tmp_path: Path, capsys: pytest
         check(kafka, work, f"seed {seed}, round {rounds}, after {dict(kills)}")
     with capsys.disabled():
         print(f"\nseed {seed}: {rounds} rounds, {kills.total()} kills survived: {dict(kills)}")
+
+
+def _is_running(client: Any) -> bool:
+    return client.get_job_status().result() is JobStatus.RUNNING and bool(run_of(client).processes())
 
 
 def _kill_a_worker(client: Any, choices: random.Random) -> int:
