@@ -58,8 +58,8 @@ class KafkaServer(Server):
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "log.dirs": self.directory / "data",
             # A broker that was killed may come back as soon as its former life is taken for dead.
-            "broker.session.timeout.ms": 1500,
-            "broker.heartbeat.interval.ms": 300,
+            "broker.session.timeout.ms": 6000,
+            "broker.heartbeat.interval.ms": 1000,
             "num.network.threads": 2,
             "num.io.threads": 3,
             "num.replica.fetchers": 1,
