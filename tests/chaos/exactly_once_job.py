@@ -6,7 +6,6 @@ import this module by its name.
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -20,14 +19,11 @@ from penstock import (
     FileSource,
     KafkaRecordSerializationSchema,
     KafkaSink,
-    KeyedProcessFunction,
-    MapFunction,
     RollingPolicy,
     SimpleStringSchema,
     StreamExecutionEnvironment,
     StreamFormat,
     TwoPhaseCommitSinkFunction,
-    ValueStateDescriptor,
     WatermarkStrategy,
 )
 from penstock.connectors.files.sink_committer import PartCommitter
@@ -36,6 +32,8 @@ from penstock.connectors.mysql import MySqlSink
 from penstock.connectors.mysql.xa_committer import XaCommitter
 from penstock.runtime.sink_writing import SinkOperator
 from tests.chaos.faults import WORKER_POINTS, FaultPlan, install
+from tests.chaos.paced import Paced
+from tests.spark.kafka_jobs import Count
 
 __all__ = ["SINK_POINTS", "Targets", "Work", "build", "expected"]
 
@@ -111,37 +109,16 @@ def expected(work: Work) -> Counter[str]:
     return Counter(f"{key} {count}" for key, total in counts.items() for count in range(1, total + 1))
 
 
-class ArmedAndPaced(MapFunction):
+class ArmedAndPaced(Paced):
     """Passes so many records per second; makes the process it comes to suffer planned faults."""
 
     def __init__(self, plan: FaultPlan, per_second: int) -> None:
+        super().__init__(per_second)
         self.plan = plan
-        self.per_second = per_second
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         install(self.plan, {**WORKER_POINTS, **SINK_POINTS})
-
-    def open(self, runtime_context: Any) -> None:
-        self.started = time.monotonic()
-        self.passed = 0
-
-    def map(self, value: Any) -> Any:
-        self.passed += 1
-        ahead = self.passed / self.per_second - (time.monotonic() - self.started)
-        if ahead > 0.01:
-            time.sleep(ahead)
-        return value
-
-
-class RunningCount(KeyedProcessFunction):
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
-
-    def process_element(self, value: str, ctx: Any) -> Any:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        yield f"{ctx.get_current_key()} {count}"
 
 
 class MovedFiles(TwoPhaseCommitSinkFunction):
@@ -187,7 +164,7 @@ def build(env: StreamExecutionEnvironment, work: Work, plan: FaultPlan) -> None:
     source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(work.input))
     lines = env.from_source(source.process_static_file_set().build(), WatermarkStrategy.no_watermarks(), "lines")
     paced = lines.uid("lines").map(ArmedAndPaced(plan, work.per_second)).uid("paced")
-    counts = paced.key_by(lambda line: line.split(" ")[0]).process(RunningCount()).uid("counts")
+    counts = paced.key_by(lambda line: line.split(" ")[0]).process(Count()).uid("counts")
     targets = work.targets
     if targets.files is not None:
         files = FileSink.for_row_format(targets.files, Encoder.simple_string_encoder())

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import Any
 
-from penstock import KafkaOffsetsInitializer, MapFunction, StreamExecutionEnvironment, WatermarkStrategy
+from penstock import KafkaOffsetsInitializer, StreamExecutionEnvironment, WatermarkStrategy
+from tests.chaos.paced import Paced
 from tests.spark.kafka_jobs import Count, kafka_sink, kafka_source
 
 __all__ = ["Counting", "build"]
@@ -21,24 +20,6 @@ class Counting:
     target: str
     per_second: int = 1000
     """Of each subtask."""
-
-
-class Paced(MapFunction):
-    """Passes so many records per second."""
-
-    def __init__(self, per_second: int) -> None:
-        self.per_second = per_second
-
-    def open(self, runtime_context: Any) -> None:
-        self.started = time.monotonic()
-        self.passed = 0
-
-    def map(self, value: Any) -> Any:
-        self.passed += 1
-        ahead = self.passed / self.per_second - (time.monotonic() - self.started)
-        if ahead > 0.01:
-            time.sleep(ahead)
-        return value
 
 
 def build(env: StreamExecutionEnvironment, work: Counting) -> None:

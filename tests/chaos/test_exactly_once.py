@@ -18,10 +18,10 @@ import pytest
 
 from penstock import Configuration, JobStatus, RestartStrategies, StreamExecutionEnvironment
 from tests.chaos.exactly_once_job import SINK_POINTS, Work, build
+from tests.chaos.executors import run_while_executors_die
 from tests.chaos.faults import DRIVER_POINTS, WORKER_POINTS, FaultPlan, install
 from tests.chaos.lives import Lives, kill, wait_for_end
 from tests.chaos.outcome import World
-from tests.chaos.test_executors_killed import executors_of
 from tests.spark.jobs import run_of
 
 SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "40"))
@@ -172,20 +172,6 @@ def test_executors_die_at_random(world: World, capsys: pytest.CaptureFixture[str
     seed, choices = choices_of_this_run()
     work = world.new_work(lines=3000, per_second=1500)
     lives = Lives(Path(work.place), work.plain(), SETTINGS, master="local-cluster[2,6,1024]", program=PROGRAM)
-    killed = 0
-    started = time.monotonic()
-    with lives.life(None) as program:
-        while killed == 0 or time.monotonic() - started < SECONDS / 2:
-            if not lives.wait_for_new_checkpoint(program):
-                break
-            time.sleep(choices.uniform(0, 0.5))
-            executors = executors_of(program)
-            if executors:
-                kill(choices.choice(executors))
-                killed += 1
-        code, output, errors = program.end(200)
-        assert code == 0, errors
-        assert output == "started\nfinished\n"
-    assert killed > 0
+    killed = run_while_executors_die(lives, choices, SECONDS / 2)
     assert world.problems(work) == [], f"seed {seed}, after {killed} kills"
     report(capsys, f"seed {seed}: {killed} kills of executors survived", world)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.chaos.lives import Lives, kill
+from tests.chaos.executors import run_while_executors_die
+from tests.chaos.lives import Lives
 from tests.chaos.replayed_job import Readings, expected, final_state
-from tests.spark.processes import Program
 
 SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "45"))
 SETTINGS = {
@@ -27,20 +26,6 @@ BACKENDS = {
 }
 
 
-def executors_of(program: Program) -> list[int]:
-    found = program.left_behind().items()
-    return sorted(
-        process for process, command in found if "CoarseGrainedExecutorBackend" in full_command(process, command)
-    )
-
-
-def full_command(process: int, command: str) -> str:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return command
-
-
 @pytest.mark.timeout(int(SECONDS * 3) + 900)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_final_state_is_that_of_an_undisturbed_run(
@@ -50,21 +35,7 @@ def test_the_final_state_is_that_of_an_undisturbed_run(
     choices = random.Random(seed)
     readings = Readings(records=4000)
     lives = Lives(tmp_path, readings, SETTINGS | BACKENDS[backend], master="local-cluster[2,6,1024]")
-    killed = 0
-    started = time.monotonic()
-    with lives.life(None) as program:
-        while killed == 0 or time.monotonic() - started < SECONDS / 2:
-            if not lives.wait_for_new_checkpoint(program):
-                break
-            time.sleep(choices.uniform(0, 0.5))
-            executors = executors_of(program)
-            if executors:
-                kill(choices.choice(executors))
-                killed += 1
-        code, output, errors = program.end(200)
-        assert code == 0, errors
-        assert output == "started\nfinished\n"
-    assert killed > 0
+    killed = run_while_executors_die(lives, choices, SECONDS / 2)
     assert final_state(lives.output) == expected(readings), f"seed {seed}, after {killed} kills"
     with capsys.disabled():
         print(f"\n{backend}, seed {seed}: {killed} executors killed and survived")
