@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ from tests.spark.mariadb_jobs import MariaDbTransactions, Produced
 
 pytestmark = pytest.mark.timeout(300)
 
+OUTAGE = float(os.environ.get("PENSTOCK_OUTAGE", "3"))
+"""How many seconds servers are down."""
 T_TEST = "CREATE TABLE t_test (id BIGINT AUTO_INCREMENT PRIMARY KEY, value INT NOT NULL, insert_time DATETIME)"
 
 
@@ -111,7 +114,7 @@ def test_a_database_that_is_down_restarts_the_job_and_loses_nothing(table: Datab
     bench.tap.open(10)
     client = env.execute_async("outage")
     wait_until(lambda: len(values(table)) == 20, "rows before the outage")
-    back = outage(table.server, 3)
+    back = outage(table.server, OUTAGE)
     bench.tap.open(30)
     back.join()
     wait_until(lambda: len(values(table)) == 60, "rows after the outage")
@@ -135,7 +138,7 @@ def test_a_database_that_is_down_is_waited_for(table: Database, bench: Checkpoin
     bench.tap.open(10)
     client = env.execute_async("outage")
     wait_until(lambda: len(values(table)) == 20, "rows before the outage")
-    back = outage(table.server, 3)
+    back = outage(table.server, OUTAGE)
     bench.tap.open(50)
     back.join()
     result(client)
@@ -156,7 +159,7 @@ def test_redis_that_is_down_is_waited_for(redis_store: RedisServer, bench: Check
             return int(store.dbsize())
 
     wait_until(lambda: size() == 20, "values before the outage")
-    back = outage(redis_store, 2)
+    back = outage(redis_store, OUTAGE)
     bench.tap.open(50)
     back.join()
     result(client)

@@ -31,7 +31,7 @@ from tests.servers.kafka import Kafka
 from tests.spark.jobs import wait_until
 from tests.spark.kafka_jobs import FailOnce, count_job, kafka_sink, kafka_source
 
-OUTAGE = float(os.environ.get("PENSTOCK_KAFKA_OUTAGE", "5"))
+OUTAGE = float(os.environ.get("PENSTOCK_OUTAGE", "5"))
 """Seconds that the broker is down."""
 
 
