@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -80,6 +81,8 @@ def program(directory: Path, script: Path, *arguments: str, **environment: str) 
             stderr=file,
             text=True,
             start_new_session=True,
+            # Tests that run in the background of a shell ignore Ctrl-C, and so would what they start.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
     started = Program(process, errors)
     try:
