@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.files.bulk_format import BulkFormat, BulkReader
+from penstock.connectors.files.bulk_format import BulkReader
 from penstock.connectors.files.columnar_batches import records_of
-from penstock.connectors.files.record_shape import check_record_type
+from penstock.connectors.files.columnar_format import ColumnarFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
 __all__ = ["OrcFormat"]
 
 
-class OrcFormat(BulkFormat[Any]):
+class OrcFormat(ColumnarFormat):
     """Reads ORC files. The stripes of a big file are divided over the subtasks.
 
-    Args:
-        columns: The columns to read; all without this.
-        record_type: What rows become: ``dict``, ``tuple``, ``Row``, or a class that takes the fields as keyword
-            arguments, such as a dataclass.
+    The arguments are those of :class:`ColumnarFormat`.
     """
-
-    is_splittable = True
-
-    def __init__(self, columns: Sequence[str] | None = None, *, record_type: Callable[..., Any] = dict) -> None:
-        check_record_type(record_type)
-        self.columns = None if columns is None else list(columns)
-        self.record_type = record_type
 
     def open(self, file: Any, path: str) -> BulkReader[Any]:
         """Start reading a file."""
