@@ -6,8 +6,8 @@ import random
 import time
 from pathlib import Path
 
-from tests.chaos.lives import Lives, kill
-from tests.spark.processes import Program
+from tests.chaos.lives import Lives
+from tests.spark.processes import Program, kill
 
 __all__ = ["run_while_executors_die"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from typing import Any
 
 from tests.chaos.replayed_job import Readings
 from tests.spark.jobs import wait_until
-from tests.spark.processes import REPOSITORY, Program
+from tests.spark.processes import REPOSITORY, Program, ending
 
 __all__ = ["Lives"]
 
@@ -67,15 +66,8 @@ class Lives:
                 text=True,
                 start_new_session=True,
             )
-        started = Program(process, errors)
-        try:
+        with ending(Program(process, errors)) as started:
             yield started
-        finally:
-            for left in started.left_behind():
-                kill(left)
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
 
     def wait_for_new_checkpoint(self, program: Program, seconds: float = 240) -> bool:
         """Waits until this life has completed a checkpoint; tells whether it did before it ended."""
@@ -87,14 +79,6 @@ class Lives:
                 return False
             time.sleep(0.02)
         return True
-
-
-def kill(process: int) -> None:
-    """Kills a process that may be gone already."""
-    try:
-        os.kill(process, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 def wait_for_end(program: Program) -> None:

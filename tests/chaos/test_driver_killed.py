@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.faults import DRIVER_POINTS, FaultPlan
-from tests.chaos.lives import Lives, kill, wait_for_end
+from tests.chaos.lives import Lives, wait_for_end
 from tests.chaos.replayed_job import Readings, expected, final_state
+from tests.spark.processes import kill
 
 SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "45"))
 SETTINGS = {

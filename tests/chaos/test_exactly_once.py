@@ -20,9 +20,10 @@ from penstock import Configuration, JobStatus, RestartStrategies, StreamExecutio
 from tests.chaos.exactly_once_job import SINK_POINTS, Work, build
 from tests.chaos.executors import run_while_executors_die
 from tests.chaos.faults import DRIVER_POINTS, WORKER_POINTS, FaultPlan, install
-from tests.chaos.lives import Lives, kill, wait_for_end
+from tests.chaos.lives import Lives, wait_for_end
 from tests.chaos.outcome import World
 from tests.spark.jobs import run_of
+from tests.spark.processes import kill
 
 SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "40"))
 PROGRAM = Path(__file__).parent / "programs" / "exactly_once.py"

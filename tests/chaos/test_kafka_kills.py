@@ -19,9 +19,10 @@ import pytest
 
 from penstock import Configuration, JobStatus, StreamExecutionEnvironment
 from tests.chaos.kafka_count_job import Counting, build
-from tests.chaos.lives import Lives, kill, wait_for_end
+from tests.chaos.lives import Lives, wait_for_end
 from tests.servers.kafka import Kafka
 from tests.spark.jobs import run_of
+from tests.spark.processes import kill
 
 SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "30"))
 PROGRAM = Path(__file__).parent / "programs" / "kafka_count.py"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import time
 import uuid
@@ -226,8 +225,6 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="session")
 def kafka_server() -> Iterator[KafkaServer]:
     """The one broker of the run."""
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("there is no Java for the Kafka broker")
     try:
         jars = jars_of("org.apache.kafka", "kafka_2.13", VERSION)
     except Unreachable as problem:

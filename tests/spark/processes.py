@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Program", "children_of", "is_alive", "program"]
+__all__ = ["Program", "children_of", "ending", "is_alive", "kill", "program"]
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -84,20 +84,27 @@ def program(directory: Path, script: Path, *arguments: str, **environment: str) 
             # Tests that run in the background of a shell ignore Ctrl-C, and so would what they start.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
-    started = Program(process, errors)
+    with ending(Program(process, errors)) as started:
+        yield started
+
+
+@contextmanager
+def ending(started: Program) -> Iterator[Program]:
+    """Ends a program and everything it started at the latest when the block ends."""
     try:
         yield started
     finally:
         for left in started.left_behind():
-            _kill(left)
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
+            kill(left)
+        started.process.wait()
+        assert started.process.stdout is not None
+        started.process.stdout.close()
 
 
-def _kill(process: int) -> None:
+def kill(process: int) -> None:
+    """Kills a process that may be gone already."""
     try:
-        os.kill(process, 9)
+        os.kill(process, signal.SIGKILL)
     except ProcessLookupError:
         return
 
