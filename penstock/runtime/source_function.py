@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
 from penstock.runtime.elements import MIN_TIMESTAMP, RECORDS, STATUS, WATERMARK, Element, Timestamps
-from penstock.runtime.source import READ_LIMIT, Poll, SourceOperator
+from penstock.runtime.pacing import Pacer
+from penstock.runtime.source import Poll, SourceOperator
 from penstock.vocabulary.source_functions import SourceContext, SourceFunction
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class _BufferedContext(SourceContext[Any]):
     the task in between a record and its position.
     """
 
-    def __init__(self, wake_up: Callable[[], None]) -> None:
+    def __init__(self, wake_up: Callable[[], None], pacer: Pacer) -> None:
+        self._pacer = pacer
         self._lock = threading.RLock()
         self._has_room = threading.Condition(self._lock)
         self._checkpoint_lock = _CheckpointLock(self._lock, self._wait_for_room)
@@ -77,14 +79,14 @@ class _BufferedContext(SourceContext[Any]):
     def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
         return self._checkpoint_lock
 
-    def take(self) -> list[Element]:
-        """Return everything emitted so far and make room."""
+    def take(self) -> tuple[list[Element], int]:
+        """Return everything emitted so far and how many records that are, and make room."""
         with self._lock:
             elements, self._elements = self._elements, []
-            self._buffered = 0
+            records, self._buffered = self._buffered, 0
             self._run = self._times = None
             self._has_room.notify_all()
-        return elements
+        return elements, records
 
     def stop(self) -> None:
         """Let a waiting function go."""
@@ -112,12 +114,12 @@ class _BufferedContext(SourceContext[Any]):
         self._buffered += 1
         if self._buffered == 1:
             self._wake_up()
-        elif self._buffered >= READ_LIMIT and self._checkpoint_lock.depth == 0:
+        elif self._buffered >= self._pacer.limit and self._checkpoint_lock.depth == 0:
             self._wait_for_room()
 
     def _wait_for_room(self) -> None:
-        if self._buffered >= READ_LIMIT:
-            self._has_room.wait_for(lambda: self._buffered < READ_LIMIT or self.is_stopped)
+        if self._buffered >= self._pacer.limit:
+            self._has_room.wait_for(lambda: self._buffered < self._pacer.limit or self.is_stopped)
             if self.is_stopped:
                 raise _Stopped
 
@@ -160,7 +162,8 @@ class SourceFunctionOperator(SourceOperator):
         """Open the function; its thread starts with the first ``poll``, when the whole chain is open."""
         wake_up: Callable[[], None] = self.context.services.get("wake_up", lambda: None)
         self._wake_up = wake_up
-        self._buffer = _BufferedContext(wake_up)
+        self._pacer = Pacer(self.context.clock)
+        self._buffer = _BufferedContext(wake_up, self._pacer)
         open_function(self.function, self.context)
         if self._watermark > MIN_TIMESTAMP:
             self.output.emit_watermark(self._watermark)
@@ -196,15 +199,16 @@ class SourceFunctionOperator(SourceOperator):
             self._thread = threading.Thread(target=self._run, name=f"source {self.context.info.label}", daemon=True)
             self._thread.start()
         is_done = self._is_done
-        elements = self._buffer.take()
-        self._emit(elements)
-        if elements:
+        if self._emit_collected():
             return Poll.EMITTED
         if is_done and self._error is not None:
             raise self._error
         return Poll.FINISHED if is_done else Poll.NOTHING
 
-    def _emit(self, elements: list[Element]) -> None:
+    def _emit_collected(self) -> bool:
+        """Emit what the function has collected; say whether that was anything."""
+        elements, records = self._buffer.take()
+        self._pacer.begin()
         for element in elements:
             if element[0] == RECORDS:
                 self.output.emit(element[1], element[2])
@@ -214,12 +218,15 @@ class SourceFunctionOperator(SourceOperator):
             else:
                 self._is_idle = element[1]
                 self.output.emit_status(element[1])
+        if records:
+            self._pacer.end(records)
+        return bool(elements)
 
     @contextmanager
     def held_for_snapshot(self) -> Iterator[None]:
         """Emit what was collected and hold the function's lock: its state then says exactly what was emitted."""
         with self._buffer.get_checkpoint_lock():
-            self._emit(self._buffer.take())
+            self._emit_collected()
             yield
 
     def finish(self) -> None:

@@ -58,7 +58,7 @@ class FailOnce:
     def __call__(self, line: str) -> str:
         self.seen += 1
         if self.seen > self.after and not self.diary.lines("failed"):
-            time.sleep(0.001)
+            time.sleep(0.003)
             if any(self.checkpoints.rglob("_metadata")):
                 self.diary.fail("in the middle")
         return line

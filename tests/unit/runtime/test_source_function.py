@@ -18,11 +18,12 @@ from penstock import (
     UserFunctionError,
     Watermark,
 )
-from penstock.runtime.elements import MAX_TIMESTAMP, RECORDS
+from penstock.runtime.elements import MAX_TIMESTAMP, RECORDS, Timestamps, Values
+from penstock.runtime.output import Output
 from penstock.runtime.source import READ_LIMIT, Poll
 from penstock.runtime.source_function import SourceFunctionOperator
 from tests.unit.local_jobs import collect, environment, results, run_locally
-from tests.unit.runtime.operator_bench import Bench
+from tests.unit.runtime.operator_bench import Bench, Recorder
 
 SOON = 10.0  # how long a test waits for another thread before it fails
 
@@ -131,6 +132,25 @@ def test_a_full_buffer_makes_the_function_wait(start: Start) -> None:
     assert largest <= READ_LIMIT
     assert bench.main.values == list(range(3 * READ_LIMIT))
     assert max(len(element[1]) for element in bench.main.elements if element[0] == RECORDS) <= READ_LIMIT
+
+
+def test_runs_stay_short_where_records_take_long(start: Start) -> None:
+    """A checkpoint can only come between runs: a second of records at a time would hold it up for a second."""
+    bench = start(lambda ctx: [ctx.collect(number) for number in range(1000)])
+    longest = 0
+
+    class Slow(Recorder):
+        def process(self, values: Values, timestamps: Timestamps) -> None:
+            nonlocal longest
+            longest = max(longest, len(values))
+            bench.bench.clock.advance(len(values))
+            super().process(values, timestamps)
+
+    slow = Slow()
+    bench.operator.output = Output([slow], {})
+    bench.drain()
+    assert slow.values == list(range(1000))
+    assert longest <= 100
 
 
 def test_what_the_function_raises_comes_after_its_records(start: Start) -> None:
