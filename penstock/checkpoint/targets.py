@@ -50,9 +50,11 @@ class FileTarget:
         self._threshold = threshold
         self._is_all_shared = is_all_shared
 
-    def create(self, name: str) -> StateOutput:
+    def create(self, name: str, *, checks_itself: bool = False) -> StateOutput:
         """Begins a file that belongs to this checkpoint alone."""
-        return self._output(name, is_shared=self._is_all_shared, threshold=self._threshold)
+        output = self._output(name, is_shared=self._is_all_shared, threshold=self._threshold)
+        output.checks_itself = checks_itself
+        return output
 
     def store_file(self, name: str, path: Path, *, is_shared: bool) -> StoredBytes:
         """Stores a local file; where nothing is shared, it belongs to this checkpoint alone."""
@@ -85,25 +87,30 @@ class _Output:
         self._location = f"{prefix}{name}"
         self._threshold = threshold
         self._is_shared = is_shared
+        self.checks_itself = False
         self._gathered: list[bytes] = []
         self._file: FileOutput | None = None
         self._size = 0
         self._checksum = 0
 
-    def write(self, data: bytes) -> object:
-        self._size += len(data)
-        self._checksum = zlib.crc32(data, self._checksum)
+    def write(self, *parts: bytes) -> object:
+        self._size += sum(map(len, parts))
+        if not self.checks_itself:
+            for part in parts:
+                self._checksum = zlib.crc32(part, self._checksum)
         if self._file is None and self._size <= self._threshold:
-            self._gathered.append(data)
+            self._gathered += parts
             return None
-        self._begin_file().write(data)
+        self._begin_file().write(*parts)
         return None
 
     def finish(self) -> StoredBytes:
         if self._size <= self._threshold:
-            return StoredBytes(None, self._size, self._checksum, b"".join(self._gathered))
+            data = b"".join(self._gathered)
+            return StoredBytes(None, self._size, zlib.crc32(data), data)
         self._begin_file().close()
-        return StoredBytes(self._location, self._size, self._checksum, is_shared=self._is_shared)
+        checksum = None if self.checks_itself else self._checksum
+        return StoredBytes(self._location, self._size, checksum, is_shared=self._is_shared)
 
     def discard(self) -> None:
         self._gathered = []
@@ -114,8 +121,8 @@ class _Output:
     def _begin_file(self) -> FileOutput:
         if self._file is None:
             self._file = self._files.create(self._path)
-            for data in self._gathered:
-                self._file.write(data)
+            if self._gathered:
+                self._file.write(*self._gathered)
             self._gathered = []
         return self._file
 
@@ -129,7 +136,7 @@ class MemoryTarget:
         self.reusable: int | None = None
         self.is_savepoint = False
 
-    def create(self, name: str) -> StateOutput:
+    def create(self, name: str, *, checks_itself: bool = False) -> StateOutput:
         """Begins bytes that belong to this checkpoint alone."""
         return _MemoryOutput(name, self._limit)
 
@@ -147,8 +154,9 @@ class _MemoryOutput:
         self._limit = limit
         self._data = bytearray()
 
-    def write(self, data: bytes) -> object:
-        self._data += data
+    def write(self, *parts: bytes) -> object:
+        for part in parts:
+            self._data += part
         if len(self._data) > self._limit:
             message = (
                 f"The state of {self._name!r} is larger than {self._limit} bytes, the most that the driver keeps in"
@@ -196,7 +204,7 @@ class StoredFiles:
         """Returns all bytes, checked."""
         source = self.open(stored)
         data = source.read_at(0, stored.size)
-        if zlib.crc32(data) != stored.checksum:
+        if stored.checksum is not None and zlib.crc32(data) != stored.checksum:
             raise CorruptCheckpointError(source.name, "is damaged (the checksum does not match)")
         return data
 
@@ -214,7 +222,7 @@ class StoredFiles:
             chunk = source.read_at(offset, min(_CHUNK, stored.size - offset))
             checksum = zlib.crc32(chunk, checksum)
             yield chunk
-        if checksum != stored.checksum:
+        if stored.checksum is not None and checksum != stored.checksum:
             raise CorruptCheckpointError(source.name, "is damaged (the checksum does not match)")
 
 

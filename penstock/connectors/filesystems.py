@@ -66,8 +66,8 @@ class _ArrowOutput:
         self._path = path
         self._stream = file_system.open_output_stream(path)
 
-    def write(self, data: bytes) -> object:
-        return self._stream.write(data)
+    def write(self, *parts: bytes) -> object:
+        return self._stream.write(parts[0] if len(parts) == 1 else b"".join(parts))
 
     def close(self) -> None:
         self._stream.close()

@@ -249,8 +249,10 @@ def _stored(operator: str, content: _Operator, subtask: int, target: FileTarget)
     timers: dict[int, list[Timer]] = defaultdict(list)
     for timer in content.timers:
         timers[key_group_of(timer.key, info.max_parallelism)].append(timer)
-    output = target.create(operator)
-    writer = KeyedStateWriter(output.write, operator=operator, max_parallelism=info.max_parallelism)
+    output = target.create(operator, checks_itself=True)
+    writer = KeyedStateWriter(
+        lambda parts: output.write(*parts), operator=operator, max_parallelism=info.max_parallelism
+    )
     for group in groups:
         writer.write_group(group, [(state, _batches(rows)) for state, rows in states[group].items()], timers[group])
     writer.finish()

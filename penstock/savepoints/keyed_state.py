@@ -47,7 +47,7 @@ def open_keyed_state(
         with tempfile.TemporaryDirectory(prefix="penstock-savepoints-") as directory:
             path = Path(directory) / "state"
             with path.open("wb") as file:
-                backend.snapshot(handle.key_groups, max_parallelism, timers).encode(file.write)
+                backend.snapshot(handle.key_groups, max_parallelism, timers).encode(file.writelines)
             yield [KeyedStateReader(LocalFiles().open(str(path)), operator=operator)]
     finally:
         backend.close()

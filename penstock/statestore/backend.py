@@ -117,8 +117,8 @@ class StateSnapshot(ABC):
         self.key_groups = key_groups
 
     @abstractmethod
-    def encode(self, write: Callable[[bytes], object]) -> int:
-        """Write the state in the form that every backend reads, and return its size."""
+    def encode(self, write: Callable[[list[bytes]], object]) -> int:
+        """Write the state in the form that every backend reads, and return its size; ``write`` takes parts in order."""
 
     @abstractmethod
     def discard(self) -> None:
@@ -126,9 +126,9 @@ class StateSnapshot(ABC):
 
     def store(self, target: SnapshotTarget, name: str) -> KeyedStateHandle:
         """Store the state and return where it is."""
-        output = target.create(name)
+        output = target.create(name, checks_itself=True)
         try:
-            self.encode(output.write)
+            self.encode(lambda parts: output.write(*parts))
             stored = output.finish()
         except BaseException:
             output.discard()

@@ -29,8 +29,8 @@ class StoredBytes:
     location: str | None
     """The path of the file, relative to the checkpoint's directory; ``None`` if the bytes are here."""
     size: int
-    checksum: int
-    """CRC-32 of the bytes."""
+    checksum: int | None
+    """CRC-32 of the bytes; ``None`` if their form has checksums of its own."""
     data: bytes | None = None
     is_shared: bool = False
     """Whether checkpoints share the file; it goes when the last of them goes."""
@@ -68,8 +68,8 @@ class KeyedStateHandle:
 class StateOutput(Protocol):
     """Takes the bytes of one file of a snapshot."""
 
-    def write(self, data: bytes) -> object:
-        """Adds bytes."""
+    def write(self, *parts: bytes) -> object:
+        """Adds bytes, one part behind the other."""
 
     def finish(self) -> StoredBytes:
         """Makes the bytes durable and says where they are."""
@@ -88,8 +88,11 @@ class SnapshotTarget(Protocol):
     is_savepoint: bool
     """Whether the state must be in the form that every backend reads."""
 
-    def create(self, name: str) -> StateOutput:
-        """Begins a file that belongs to this checkpoint alone; few bytes stay in the handle."""
+    def create(self, name: str, *, checks_itself: bool = False) -> StateOutput:
+        """Begins a file that belongs to this checkpoint alone; few bytes stay in the handle.
+
+        If it ``checks_itself``, the form of the bytes has checksums, and another one over all of them is saved.
+        """
 
     def store_file(self, name: str, path: Path, *, is_shared: bool) -> StoredBytes:
         """Stores a local file, where later checkpoints find it if it is shared."""

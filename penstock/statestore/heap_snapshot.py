@@ -73,7 +73,7 @@ class HeapSnapshot(StateSnapshot):
         self._layouts = layouts
         self._compresses = compresses
 
-    def encode(self, write: Callable[[bytes], object]) -> int:
+    def encode(self, write: Callable[[list[bytes]], object]) -> int:
         """Write the snapshot and return its size."""
         try:
             writer = KeyedStateWriter(

@@ -24,13 +24,14 @@ import decimal
 import pickle
 import uuid
 import weakref
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
+from operator import countOf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.statestore.snapshot import StateInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["Entries", "Guard", "HeapTable", "TableUser", "are_plain", "isolated", "isolated_entries"]
 
@@ -41,8 +42,8 @@ _ATOMS = frozenset(
     }
 )  # fmt: skip
 _MISSING = object()
-_AT_ONCE = 1 << 12
-"""How many values are looked at in one go; nobody else has the interpreter meanwhile."""
+_AT_ONCE = 256
+"""How many values are looked at in one go: few enough to stay near the processor."""
 
 
 def isolated(value: Any) -> Any:
@@ -80,13 +81,21 @@ def are_plain(values: Iterable[Any]) -> bool:
     """Tells whether all values are unchangeable, or tuples of such."""
     rest = iter(values)
     while part := list(islice(rest, _AT_ONCE)):
-        kinds = set(map(type, part))
-        if tuple in kinds:
-            tuples = part if kinds == {tuple} else [value for value in part if type(value) is tuple]
-            kinds = (kinds - {tuple}).union(map(type, chain.from_iterable(tuples)))
-        if not _ATOMS.issuperset(kinds):
-            return False
+        if countOf(map(type, part), tuple) == len(part):
+            # Tuples of one length, which are the rule, are looked at column by column.
+            if not all(map(_are_atoms, zip_longest(*part))):
+                return False
+        elif not _ATOMS.issuperset(map(type, part)):
+            members = chain.from_iterable(each if type(each) is tuple else (each,) for each in part)
+            if not _ATOMS.issuperset(map(type, members)):
+                return False
     return True
+
+
+def _are_atoms(values: Sequence[Any]) -> bool:
+    """Tells whether values are unchangeable; those of one kind are counted, which is faster than looking each up."""
+    kind = type(values[0])
+    return kind in _ATOMS and (countOf(map(type, values), kind) == len(values) or _ATOMS.issuperset(map(type, values)))
 
 
 class Guard:
@@ -104,6 +113,9 @@ class Guard:
         value = self.live.get(key, _MISSING)
         if value is _MISSING:
             return otherwise
+        kind = type(value)
+        if kind in _ATOMS or (kind is tuple and _ATOMS.issuperset(map(type, value))):
+            return value
         if key not in self._owned:
             self._owned.add(key)
             value = self.live[key] = isolated(value)

@@ -106,7 +106,7 @@ class RocksSnapshot(StateSnapshot):
 
             with ThreadPoolExecutor(self._transfer_threads) as threads:
                 files = list(zip((path.name for path in paths), threads.map(stored, paths), strict=True))
-            files.append((META, _store(target, f"{name}-{META}", lambda write: write(pickle.dumps(self._meta, 5)))))
+            files.append((META, _store(target, f"{name}-{META}", lambda write: write([pickle.dumps(self._meta, 5)]))))
             if self._timers:
                 files.append((TIMERS, _store(target, f"{name}-{TIMERS}", self._write_timers)))
             if target.checkpoint_id is not None:
@@ -115,7 +115,7 @@ class RocksSnapshot(StateSnapshot):
         finally:
             self.discard()
 
-    def encode(self, write: Callable[[bytes], object]) -> int:
+    def encode(self, write: Callable[[list[bytes]], object]) -> int:
         """Write the state in the form that every backend reads, and return its size."""
         rocks = open_read_only(self._directory)
         try:
@@ -139,7 +139,7 @@ class RocksSnapshot(StateSnapshot):
         """Remove the links."""
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _write_timers(self, write: Callable[[bytes], object]) -> None:
+    def _write_timers(self, write: Callable[[list[bytes]], object]) -> None:
         writer = KeyedStateWriter(write, operator=self._operator, max_parallelism=self._max_parallelism)
         for key_group, waiting in self._timers_by_group().items():
             writer.write_group(key_group, (), waiting)
@@ -215,10 +215,10 @@ class _EntryReader:
         return without_expired(info.kind, value, self._value(times.kind, beside, rows), ttl, now)[0]
 
 
-def _store(target: SnapshotTarget, name: str, fill: Callable[[Callable[[bytes], object]], object]) -> StoredBytes:
+def _store(target: SnapshotTarget, name: str, fill: Callable[[Callable[[list[bytes]], object]], object]) -> StoredBytes:
     output = target.create(name)
     try:
-        fill(output.write)
+        fill(lambda parts: output.write(*parts))
         return output.finish()
     except BaseException:
         output.discard()

@@ -143,14 +143,14 @@ class KeyedStateWriter:
     """Writes a snapshot, one key group after the other, in any order."""
 
     def __init__(
-        self, write: Callable[[bytes], object], *, operator: str, max_parallelism: int, compresses: bool = False
+        self, write: Callable[[list[bytes]], object], *, operator: str, max_parallelism: int, compresses: bool = False
     ) -> None:
         self._write = write
         self._operator = operator
         self._max_parallelism = max_parallelism
         self._compresses = compresses
         self.separate: set[str] = set()
-        """The states whose values have no objects in common: nothing is gained by looking for such."""
+        """The states whose values are plain and have no objects in common: nothing is gained by looking for such."""
         self._states: dict[StateInfo, int] = {}
         self._sections: dict[int, tuple[int, int, int]] = {}
         self._classes = ClassTable()
@@ -193,12 +193,12 @@ class KeyedStateWriter:
         self._flush()
         return self._size
 
-    def _pickle(self, columns: Columns, info: StateInfo, key_group: int) -> tuple[bytes, bytes]:
+    def _pickle(self, columns: Columns, info: StateInfo, key_group: int) -> tuple[list[bytes], list[bytes]]:
         namespaces, keys, values = columns
         self._entries += len(values)
         try:
-            encoded = keys.data if isinstance(keys, KeyBlock) else self._classes.dumps((namespaces, keys))
-            return encoded, self._classes.dumps(values, is_canonical=info.name in self.separate)
+            encoded = [keys.data] if isinstance(keys, KeyBlock) else self._classes.dump_parts((namespaces, keys))
+            return encoded, self._classes.dump_parts(values, is_canonical=info.name in self.separate)
         except Exception as error:
             plain = pickle.loads(keys.data)[1] if isinstance(keys, KeyBlock) else keys
             for key, value in zip(plain, values, strict=True):
@@ -214,15 +214,17 @@ class KeyedStateWriter:
             message = f"Key group {key_group} of the state {info.name!r} cannot be stored: {error!r}."
             raise CheckpointError(message) from error
 
-    def _pickle_timers(self, timers: list[Timer]) -> tuple[bytes, bytes]:
+    def _pickle_timers(self, timers: list[Timer]) -> tuple[list[bytes], list[bytes]]:
         timestamps, keys, namespaces, domains = map(list, zip(*timers, strict=True))
-        return self._classes.dumps((namespaces, keys)), self._classes.dumps((timestamps, domains))
+        return self._classes.dump_parts((namespaces, keys)), self._classes.dump_parts((timestamps, domains))
 
-    def _add(self, parts: list[bytes], number: int, batches: list[tuple[bytes, bytes]]) -> None:
+    def _add(self, parts: list[bytes], number: int, batches: list[tuple[list[bytes], list[bytes]]]) -> None:
         if batches:
             parts.append(_STATE.pack(number, len(batches)))
             for keys, values in batches:
-                parts += (_LENGTHS.pack(len(keys), len(values)), keys, values)
+                parts.append(_LENGTHS.pack(sum(map(len, keys)), sum(map(len, values))))
+                parts += keys
+                parts += values
 
     def _put(self, *data: bytes) -> None:
         self._gathered.extend(data)
@@ -231,7 +233,7 @@ class KeyedStateWriter:
             self._flush()
 
     def _flush(self) -> None:
-        self._write(b"".join(self._gathered))
+        self._write(self._gathered)
         self._gathered.clear()
         self._written = self._size
 

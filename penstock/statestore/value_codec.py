@@ -97,23 +97,27 @@ class ClassTable:
         self.ordinary: set[type] = set()
         self._schemas = list(known)
         self._numbers: dict[type, int] = {}
-        self._buffer = io.BytesIO()
-        self._pickler = _Pickler(self._buffer, self)
+        self._output = _Parts()
+        self._pickler = _Pickler(self._output, self)
 
     def dumps(self, value: Any, *, is_canonical: bool = False) -> bytes:
         """Turns a value into bytes that a :class:`ValueReader` with this table's schemas reads.
 
         If ``is_canonical``, equal values give equal bytes, as far as their classes allow it.
         """
-        pickler, buffer = self._pickler, self._buffer
+        parts = self.dump_parts(value, is_canonical=is_canonical)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def dump_parts(self, value: Any, *, is_canonical: bool = False) -> list[bytes]:
+        """Turns a value into bytes as ``dumps`` does, but leaves them in the pieces in which they arise."""
+        pickler, parts = self._pickler, self._output.parts
         pickler.fast = is_canonical  # this mode does not refer back to objects that were met before
         try:
             pickler.dump(value)
-            return buffer.getvalue()
+            return parts.copy()
         finally:
             pickler.clear_memo()
-            buffer.seek(0)
-            buffer.truncate()
+            parts.clear()
 
     def number_of(self, cls: type) -> int:
         """Returns the number under which a class is written."""
@@ -160,8 +164,16 @@ def class_at(number: int) -> type:
     raise LookupError(message)
 
 
+class _Parts:
+    """Keeps what a pickler writes, without copying it into one piece."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.write = self.parts.append
+
+
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    def __init__(self, file: io.BytesIO, table: ClassTable) -> None:
+    def __init__(self, file: _Parts, table: ClassTable) -> None:
         super().__init__(file, _PROTOCOL)
         self._table = table
 

@@ -52,7 +52,7 @@ class Store:
 
     def encoded(self):
         written = []
-        self.backend.snapshot(ALL, 128).encode(written.append)
+        self.backend.snapshot(ALL, 128).encode(written.extend)
         return b"".join(written)
 
     def restored(self, data=None):

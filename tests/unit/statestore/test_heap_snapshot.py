@@ -9,7 +9,7 @@ from penstock.errors import CheckpointError, ProgramError, StateRestoreError
 from penstock.runtime.key_groups import key_group_of, key_group_range
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
-from penstock.statestore.heap_table import Guard
+from penstock.statestore.heap_table import Guard, are_plain
 from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader, Timer
 from penstock.vocabulary.functions import AggregateFunction
 from penstock.vocabulary.state_descriptors import (
@@ -76,7 +76,7 @@ class Store:
 
 def encoded(snapshot):
     written = []
-    snapshot.encode(written.append)
+    snapshot.encode(written.extend)
     return b"".join(written)
 
 
@@ -288,6 +288,42 @@ def test_only_what_can_be_changed_is_guarded_while_it_is_written(value, kind):
     kinds = []
     snapshot.encode(lambda _: kinds.append(type(store.value._entries)))
     assert set(kinds) == {kind}
+    assert type(store.value._entries) is dict
+
+
+@pytest.mark.parametrize(
+    ("values", "is_plain"),
+    [
+        ([], True),
+        ([()], True),
+        ([1, (2, "a")], True),
+        ([(1,), (2, None), ()], True),
+        ([(1, "a"), (2, 3.5)], True),
+        ([1, [2]], False),
+        ([(1, "a"), (2, ["a"])], False),
+        ([(1,), (2, {})], False),
+        ([((1,), 2)], False),
+        ([object()], False),
+        ([*range(1000), [1]], False),
+        ([*((n, n) for n in range(1000)), (1, [2])], False),
+        ([True, 1, None, b"", (b"", True)], True),
+    ],
+)
+def test_what_nobody_can_change(values, is_plain):
+    assert are_plain(values) == is_plain
+
+
+@pytest.mark.parametrize(
+    ("value", "is_copied"), [(7, False), ("text", False), ((1, "text"), False), ([1], True), ((1, [2]), True)]
+)
+def test_only_what_can_be_changed_is_copied_while_it_is_written(value, is_copied):
+    store = Store().at("k")
+    store.value.update(value)
+    snapshot = store.snapshot()
+    assert type(store.value._entries) is Guard
+    assert (store.value.value() is not value) == is_copied
+    assert store.value.value() == value
+    snapshot.discard()
     assert type(store.value._entries) is dict
 
 

@@ -83,7 +83,7 @@ def test_whatever_happens_to_the_keys_a_snapshot_holds_what_was_there():
                 state.clear()
             expected = {}
         written = []
-        backend.snapshot(ALL, 128).encode(written.append)
+        backend.snapshot(ALL, 128).encode(written.extend)
         reader = KeyedStateReader(BytesInput(b"".join(written)))
         found = {}
         for group, _, (namespaces, some, values) in reader.read(ALL):

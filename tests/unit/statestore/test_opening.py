@@ -52,7 +52,7 @@ def test_snapshots_are_compressed_where_the_program_asks_for_it(compresses):
     for backend._keys.key in range(1000):
         state.update(f"{backend._keys.key:0100d}")
     written = []
-    size = backend.snapshot(range(128), 128).encode(written.append)
+    size = backend.snapshot(range(128), 128).encode(written.extend)
     assert (size < 50_000) == compresses
 
 

@@ -469,7 +469,7 @@ def test_a_savepoint_leaves_out_what_is_expired(rocks):
     entries.put("b", 2)
     store.clock.advance(60)
     written = []
-    store.backend.snapshot(ALL, 128).encode(written.append)
+    store.backend.snapshot(ALL, 128).encode(written.extend)
     reader = KeyedStateReader(BytesInput(b"".join(written)))
     content = {info.name: columns[2] for _, info, columns in reader.read(ALL)}
     assert {name: content[name] for name in content if "\x00" not in name} == {"l": [[2]], "m": [{"b": 2}]}

@@ -23,7 +23,7 @@ TIMERS = [Timer(5, "a", None, EVENT_TIME), Timer(7, "b", ("w", 1), PROCESSING_TI
 
 def encode(groups, operator="word-count"):
     written = []
-    writer = KeyedStateWriter(written.append, operator=operator, max_parallelism=128)
+    writer = KeyedStateWriter(written.extend, operator=operator, max_parallelism=128)
     for group, (states, timers) in groups.items():
         writer.write_group(group, states, timers)
     size = writer.finish()
@@ -138,7 +138,7 @@ def test_compressed_sections_are_smaller_and_read_alike():
 
     def written(*, compresses):
         data = []
-        writer = KeyedStateWriter(data.append, operator="o", max_parallelism=128, compresses=compresses)
+        writer = KeyedStateWriter(data.extend, operator="o", max_parallelism=128, compresses=compresses)
         writer.write_group(7, [(info, rows)], [Timer(5, 1, None, EVENT_TIME)])
         writer.finish()
         return b"".join(data)
