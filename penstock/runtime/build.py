@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph import steps
@@ -10,6 +11,7 @@ from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
 from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
 from penstock.runtime.async_wait import AsyncWaitOperator
 from penstock.runtime.batched import FilterBatchesOperator, MapBatchesOperator
+from penstock.runtime.key_functions import simplified
 from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
@@ -66,5 +68,10 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
 
 
 def build_operator(step: steps.Step) -> Operator:
-    """Return a new operator for a step."""
-    return _BUILDERS[type(step)](step)
+    """Return a new operator for a step, with built-in functions for key selectors that only take a part of a record."""
+    selectors = {name: getattr(step, name, None) for name in ("key", "second_key")}
+    given = {name: selector for name, selector in selectors.items() if selector is not None}
+    simple = replace(step, **{name: simplified(selector) for name, selector in given.items()}) if given else step
+    operator = _BUILDERS[type(step)](simple)
+    operator.key_selectors = tuple(given.values())
+    return operator

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import (
@@ -24,6 +24,7 @@ from penstock.runtime.operator import Operator
 from penstock.runtime.writer import ExchangeWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType, TracebackType
 
     from penstock.runtime.task import Task
@@ -45,6 +46,9 @@ class _Place:
     user_frames: TracebackType | None = None
     choice: Any = None
     """What decides where the records of a step go, if that was asked."""
+    selectors: tuple[Callable[[Any], Any], ...] = ()
+    """The key selectors that were asked for the keys of a run."""
+    run: list[Any] = field(default_factory=list)
 
 
 def explain_failure(error: BaseException, task: Task | None = None) -> PenstockError:
@@ -52,6 +56,7 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
     if isinstance(error, UserFunctionError | SerializationError):
         return error
     place = _find(error)
+    error = _asked_again(place) or error
     if place.operator is None:
         place.operator = _source_of(error, task)
     if isinstance(error, PenstockError) and place.operator is None:
@@ -116,9 +121,12 @@ def _find(error: BaseException) -> _Place:
         frame = current.tb_frame
         owner = frame.f_locals.get("self") if _is_own(frame) else None
         if isinstance(owner, Operator):
-            place = _Place(operator=owner)
+            place = _Place(operator=owner, selectors=owner.key_selectors)
         elif isinstance(owner, ExchangeWriter):
             place.choice = owner.choice
+            place.selectors = owner.key_selectors
+        if isinstance(owner, Operator | ExchangeWriter):
+            place.run = frame.f_locals.get("values", [])
         if not _is_own(frame):
             place.user_frames = place.user_frames or current
         elif place.user_frames is None and "value" in frame.f_locals:
@@ -126,6 +134,27 @@ def _find(error: BaseException) -> _Place:
             place.record, place.has_record = frame.f_locals["value"], True
         current = current.tb_next
     return place
+
+
+def _asked_again(place: _Place) -> Exception | None:
+    """Return what a key selector raises, if that was it, and the record for which it does.
+
+    Keys are asked for while a run is taken apart, some of them by built-in functions in place of the program's own: the
+    traceback shows neither the record nor, then, the program's function.
+    """
+    asked = place.user_frames and place.user_frames.tb_frame.f_code
+    for selector in place.selectors:
+        if asked is not None and asked is not getattr(getattr(selector, "__func__", selector), "__code__", None):
+            continue
+        for value in place.run:
+            try:
+                selector(value)
+            except Exception as error:
+                place.record, place.has_record, place.choice = value, True, selector
+                # Without the frame of this function; a built-in selector has no other.
+                place.user_frames = error.__traceback__ and error.__traceback__.tb_next
+                return error
+    return None
 
 
 def _is_own(frame: FrameType) -> bool:

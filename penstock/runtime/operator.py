@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.runtime.context import OperatorContext
     from penstock.runtime.elements import Timestamps, Values
     from penstock.runtime.output import Output
@@ -28,6 +30,8 @@ class Operator:
 
     context: OperatorContext
     output: Output
+    key_selectors: tuple[Callable[[Any], Any], ...] = ()
+    """What the program says about keys, for messages; operators work with simpler functions that do the same."""
 
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Give the operator its surroundings; nothing runs yet."""

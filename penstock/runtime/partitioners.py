@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.graph import partitioning as ways
+from penstock.runtime.key_functions import keys_of, simplified
 from penstock.runtime.key_groups import TargetCache
 from penstock.runtime.vector_routing import WORTHWHILE_KEYS, WORTHWHILE_RUN, targets_of_ints
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
@@ -70,7 +71,10 @@ class _ByKey(ExchangeWriter):
 
     def __init__(self, channels: Sequence[ChannelWriter], key: Callable[[Any], Any], max_parallelism: int) -> None:
         super().__init__(channels)
-        self._key = self.choice = key
+        self._key = simplified(key)
+        self._keys_of = keys_of(self._key)
+        self.choice = key
+        self.key_selectors = (key,)
         self._max_parallelism = max_parallelism
         self._cache = TargetCache(len(channels), max_parallelism)
         self._has_many_keys = False
@@ -78,24 +82,22 @@ class _ByKey(ExchangeWriter):
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
         if self._has_many_keys and len(values) >= WORTHWHILE_RUN and self._spread_ints(values, timestamps):
             return
-        key, target = self._key, self._cache.__getitem__
+        targets = map(self._cache.__getitem__, self._keys_of(values))
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
         puts = [run[0].append for run in runs]
         if timestamps is None:
-            for value in values:
-                puts[target(key(value))](value)
+            for value, target in zip(values, targets, strict=True):
+                puts[target](value)
         else:
             times = [run[1].append for run in runs]
-            for value, timestamp in zip(values, timestamps, strict=True):
-                subtask = target(key(value))
-                puts[subtask](value)
-                times[subtask](timestamp)
+            for value, timestamp, target in zip(values, timestamps, targets, strict=True):
+                puts[target](value)
+                times[target](timestamp)
         self._has_many_keys = self._has_many_keys or len(self._cache) > WORTHWHILE_KEYS
 
     def _spread_ints(self, values: Values, timestamps: Timestamps) -> bool:
         """Compute the targets of a run whose keys are ints, instead of remembering that of each; tell whether so."""
-        key = self._key
-        targets = targets_of_ints([key(value) for value in values], len(self._channels), self._max_parallelism)
+        targets = targets_of_ints(list(self._keys_of(values)), len(self._channels), self._max_parallelism)
         if targets is None:
             return False
         self._cache.clear()

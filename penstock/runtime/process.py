@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.functions import ListCollector, takes_collector
+from penstock.runtime.key_functions import keys_of
 from penstock.runtime.stateless import FunctionOperator
 from penstock.runtime.tagged import emit_results
 from penstock.runtime.timer_service import KeyedTimerService, UnkeyedTimerService
@@ -82,22 +83,25 @@ class ProcessOperator(FunctionOperator):
         """Put each record through the function."""
         call, context = self._call, self._record
         results: Values = []
-        extend = results.extend
+        add = results.append  # extend() would make room for eight results of every generator, and take it back
         times: Timestamps = None
         if timestamps is None:
             context.time = None
             for value in values:
                 found = call(value, context)
                 if found is not None:
-                    extend(found)
+                    for result in found:
+                        add(result)
         else:
             times = []
+            add_time = times.append
             for value, timestamp in zip(values, timestamps, strict=True):
                 context.time = timestamp
                 found = call(value, context)
                 if found is not None:
-                    extend(found)
-                    times.extend([timestamp] * (len(results) - len(times)))
+                    for result in found:
+                        add(result)
+                        add_time(timestamp)
         if results:
             emit_results(self.output, results, times)
 
@@ -116,6 +120,7 @@ class KeyedProcessOperator(FunctionOperator):
     def __init__(self, function: Any, key: Callable[[Any], Any]) -> None:
         super().__init__(function)
         self._key: Callable[[Any], Any] = key
+        self._keys_of = keys_of(key)
 
     def open(self) -> None:
         """Prepare timers and contexts and resolve the function."""
@@ -144,30 +149,27 @@ class KeyedProcessOperator(FunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function, with its key current."""
-        call, context, key_of, keys = self._call, self._record, self._key, self.context.keys
+        call, context, keys = self._call, self._record, self.context.keys
         results: Values = []
-        extend = results.extend
+        add = results.append
         times: Timestamps = None
         if timestamps is None:
             context.time = None
-            for value in values:
-                keys.key = key_of(value)
+            for value, keys.key in zip(values, self._keys_of(values), strict=True):
                 found = call(value, context)
                 if found is not None:
-                    extend(found)
+                    for result in found:
+                        add(result)
         else:
             times = []
-            for value, timestamp in zip(values, timestamps, strict=True):
-                keys.key = key_of(value)
-                context.time = timestamp
+            add_time = times.append
+            for value, keys.key, context.time in zip(values, self._keys_of(values), timestamps, strict=True):
                 found = call(value, context)
                 if found is not None:
-                    extend(found)
-                    missing = len(results) - len(times)
-                    if missing == 1:  # the usual case, without a list in between
-                        times.append(timestamp)
-                    elif missing:
-                        times.extend([timestamp] * missing)
+                    timestamp = context.time
+                    for result in found:
+                        add(result)
+                        add_time(timestamp)
         if results:
             emit_results(self.output, results, times)
 
@@ -187,13 +189,9 @@ class KeyedProcessOperator(FunctionOperator):
         context.domain = TimeDomain.EVENT_TIME
         found = self._call_timer(timestamp, context)
         if found is not None:
-            fired, times = self._fired, self._fired_times
-            fired.extend(found)
-            missing = len(fired) - len(times)
-            if missing == 1:
-                times.append(timestamp)
-            elif missing:
-                times.extend([timestamp] * missing)
+            for result in found:
+                self._fired.append(result)
+                self._fired_times.append(timestamp)
 
     def _on_processing_time(self, timestamp: int, key: Any, _: Any) -> None:
         self.context.keys.key = key

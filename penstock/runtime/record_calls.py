@@ -36,7 +36,7 @@ def call_for_each(
         keys.forget()
     results: Values = []
     times: Timestamps = None if timestamps is None else []
-    extend = results.extend
+    add = results.append
     clocked: Iterable[int | None] = repeat(None, len(values)) if timestamps is None else timestamps
     for value, timestamp in zip(values, clocked, strict=True):
         if key_of is not None:
@@ -44,8 +44,8 @@ def call_for_each(
         context.time = timestamp
         found = call(value, context)
         if found is not None:
-            extend(found)
-            if times is not None:
-                while len(times) < len(results):
+            for result in found:
+                add(result)
+                if times is not None:
                     times.append(timestamp)  # type: ignore[arg-type]
     return results, times

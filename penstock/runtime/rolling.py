@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.functions import resolve_function
+from penstock.runtime.key_functions import keys_of
 from penstock.runtime.stateless import FunctionOperator
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.field_functions import FieldReducer
@@ -27,7 +28,7 @@ class ReduceOperator(FunctionOperator):
 
     def __init__(self, function: Any, key: Callable[[Any], Any]) -> None:
         super().__init__(function)
-        self._key: Callable[[Any], Any] = key
+        self._keys_of = keys_of(key)
         self._reduce: Callable[[Any, Any], Any]
 
     def open(self) -> None:
@@ -43,11 +44,11 @@ class ReduceOperator(FunctionOperator):
         if self._entries is None:
             self._process_through_state(values, timestamps)
             return
-        key_of, reduce, entries, keys = self._key, self._reduce, self._entries, self.context.keys
+        reduce, entries, keys = self._reduce, self._entries, self.context.keys
         results: Values = []
         add = results.append
-        for value in values:
-            keys.key = key = key_of(value)
+        for value, key in zip(values, self._keys_of(values), strict=True):
+            keys.key = key
             known = entries.get(key, _NOTHING)
             result = value if known is _NOTHING else reduce(known, value)
             entries[key] = result
@@ -55,10 +56,9 @@ class ReduceOperator(FunctionOperator):
         self.output.emit(results, timestamps)
 
     def _process_through_state(self, values: Values, timestamps: Timestamps) -> None:
-        key_of, reduce, state, keys = self._key, self._reduce, self._state, self.context.keys
+        reduce, state, keys = self._reduce, self._state, self.context.keys
         results = []
-        for value in values:
-            keys.key = key_of(value)
+        for value, keys.key in zip(values, self._keys_of(values), strict=True):
             known = state.value()
             result = value if known is None else reduce(known, value)
             state.update(result)
@@ -71,3 +71,25 @@ class RollingOperator(ReduceOperator):
 
     def __init__(self, kind: str, position: int | str, key: Callable[[Any], Any]) -> None:
         super().__init__(FieldReducer(kind, position), key)
+        self._sums_pairs = kind == "sum" and position == 1
+
+    def process(self, values: Values, timestamps: Timestamps) -> None:
+        """Emit the new result of each record's key; pairs are summed without a call, as most running counts need it."""
+        entries = self._entries
+        if entries is None or not self._sums_pairs:
+            super().process(values, timestamps)
+            return
+        reduce = self._reduce
+        results: Values = []
+        add = results.append
+        for value, key in zip(values, self._keys_of(values), strict=True):
+            known = entries.get(key)
+            if known is None:
+                result = value
+            elif known.__class__ is tuple and len(known) == 2:
+                result = (known[0], known[1] + value[1])
+            else:
+                result = reduce(known, value)
+            entries[key] = result
+            add(result)
+        self.output.emit(results, timestamps)

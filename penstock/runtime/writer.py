@@ -121,6 +121,7 @@ class ExchangeWriter:
         """The step whose results are sent, for messages."""
         self.choice: Callable[..., Any] | None = None
         """The function of the program that decides which record goes where, for messages."""
+        self.key_selectors: tuple[Callable[[Any], Any], ...] = ()
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Take a run of records."""

@@ -113,7 +113,7 @@ def restore(new: OperatorHarness, old: OperatorHarness) -> None:
     assert new._backend is not None
     parts: list[bytes] = []
     groups = range(128)
-    old._backend.snapshot(groups, 128, old.operator.snapshot_timers()).encode(parts.append)
+    old._backend.snapshot(groups, 128, old.operator.snapshot_timers()).encode(parts.extend)
     timers = new._backend.restore([KeyedStateReader(BytesInput(b"".join(parts)))], groups, 128)
     # The harness opens its operator at once; a job does so only now.
     new.operator.open()
