@@ -11,6 +11,7 @@ from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
 from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
 from penstock.runtime.async_wait import AsyncWaitOperator
 from penstock.runtime.batched import FilterBatchesOperator, MapBatchesOperator
+from penstock.runtime.clock_windows import ClockWindowOperator, has_clock_windows
 from penstock.runtime.key_functions import simplified
 from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
@@ -40,6 +41,8 @@ def _process(step: steps.ProcessStep) -> Operator:
 def _window(step: steps.WindowStep) -> Operator:
     if has_aligned_windows(step):
         return AlignedWindowOperator(step)
+    if has_clock_windows(step):
+        return ClockWindowOperator(step)
     return SessionOperator(step) if has_plain_sessions(step) else WindowOperator(step)
 
 

@@ -11,11 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.runtime.aligned_windows import AlignedWindowOperator
+from penstock.runtime.clock_windows import ClockWindowOperator
 from penstock.runtime.session_operator import SessionOperator
 from penstock.testing import OperatorHarness
 from penstock.vocabulary.output_tag import OutputTag
 from penstock.vocabulary.session_windows import EventTimeSessionWindows
-from penstock.vocabulary.window_assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.vocabulary.window_assigners import (
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+)
 from tests.unit.runtime.window_bench import BUILT, GENERAL, KINDS, Contents, Count, left_behind, window_harness
 
 LATE = OutputTag("late")
@@ -77,6 +83,44 @@ def test_aligned_operator_does_exactly_what_the_general_one_does(
     fast = window_harness(BUILT, assigner, **choice)
     assert isinstance(fast.operator, AlignedWindowOperator)
     assert play(fast, story) == play(window_harness(GENERAL, assigner, **choice), story)
+
+
+def play_by_the_clock(harness: OperatorHarness, story: list[Any]) -> list[Any]:
+    """Return everything that can be seen from outside, in order; a number moves the clock."""
+    seen: list[Any] = []
+    count = 0
+    for part in story:
+        if isinstance(part, list):
+            harness.push_run(numbered(part, count))
+            count += len(part)
+        else:
+            harness.advance(max(0, part))
+        seen.append((harness.take_outputs(), left_behind(harness)))
+        seen.append(sorted(harness.processing_timers(), key=repr))
+    harness.advance(100)
+    seen.append((harness.take_outputs(), left_behind(harness)))
+    return seen
+
+
+clock_windows = st.one_of(
+    st.builds(lambda size, offset: TumblingProcessingTimeWindows.of(size, offset % size), sizes, st.integers(0, 19)),
+    st.builds(
+        lambda size, slide, offset: SlidingProcessingTimeWindows.of(size, slide, offset % slide),
+        sizes,
+        sizes,
+        st.integers(0, 19),
+    ),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(clock_windows, stories, st.sampled_from(FUNCTIONS))
+def test_clock_operator_does_exactly_what_the_general_one_does(
+    assigner: Any, story: list[Any], functions: dict[str, Any]
+) -> None:
+    fast = window_harness(BUILT, assigner, **functions)
+    assert isinstance(fast.operator, ClockWindowOperator)
+    assert play_by_the_clock(fast, story) == play_by_the_clock(window_harness(GENERAL, assigner, **functions), story)
 
 
 def in_order_of_keys(seen: list[Any]) -> list[Any]:
