@@ -59,7 +59,6 @@ def _fill_in(options: argparse.Namespace) -> None:
     """Chooses what is needed to judge every bar, and no more, where the command line has not chosen."""
     options.jobs = options.jobs or ",".join(job.name for job in JOBS if not job.is_latency)
     options.systems = options.systems or "handwritten,penstock,pyflink-thread,bytewax-threads,spark-tws"
-    options.records = options.records or 2_000_000
     options.repeats = options.repeats or 2
     options.rival_repeats = options.rival_repeats or 1
 

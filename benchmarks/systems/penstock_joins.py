@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks import join_workload, workload
 from benchmarks.program import Assignment
-from benchmarks.systems.penstock_steps import Generate, Sink, events, numbers
+from benchmarks.systems.penstock_steps import Generate, events, mark_of, numbers, tally
 from penstock import (
     DataStream,
     JoinFunction,
@@ -69,7 +69,7 @@ def build(environment: StreamExecutionEnvironment, assignment: Assignment) -> No
         left, right = (_side(environment, assignment, side) for side in (join_workload.LEFT, join_workload.RIGHT))
         join = interval_join if assignment.job == "interval-join" else _window_join
         results = join(left, right)
-    results.add_sink(Sink(assignment.ledger, marks=True))
+    tally(results, assignment.ledger, mark_of)
 
 
 def interval_join(left: DataStream[workload.Event], right: DataStream[workload.Event]) -> DataStream[workload.Event]:

@@ -248,7 +248,7 @@ class IntervalJoinOperator(Operator):
     def _pairing(self, own: _Side, other: _Side) -> Callable[[Any, int, Sequence[Entry]], None]:
         """Return what calls the function for a record and its partners, for a run of records of one side."""
         pair, call, results, times = self._pair, self._call, self._results, self._times
-        extend, append = results.extend, times.append
+        add, add_time = results.append, times.append
         is_left, is_padded = own.is_left, other.is_padded
 
         def emit_pairs(value: Any, timestamp: int, found: Sequence[Entry]) -> None:
@@ -260,9 +260,9 @@ class IntervalJoinOperator(Operator):
                     partner = partner[0]
                 made = call(value, partner, pair) if is_left else call(partner, value, pair)
                 if made is not None:
-                    extend(made)
-                    while len(times) < len(results):
-                        append(time)
+                    for result in made:
+                        add(result)
+                        add_time(time)
 
         return emit_pairs
 

@@ -305,9 +305,10 @@ class WindowOperator(Operator):
     def _emit_window(self, window: Any, results: Any) -> None:
         """Note the results of a window; they carry its last timestamp."""
         if results is not None:
-            before = len(self._results)
-            self._results.extend(results)
-            self._result_times.extend([window.max_timestamp()] * (len(self._results) - before))
+            last_moment, add, add_time = window.max_timestamp(), self._results.append, self._result_times.append
+            for result in results:
+                add(result)
+                add_time(last_moment)
 
     def _flush(self) -> None:
         """Emit what has fired, as one run."""
