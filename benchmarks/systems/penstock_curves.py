@@ -138,6 +138,7 @@ _CURVES = {
     "overlap": _overlap,
     "size": _size,
     "parallelism": _parallelism,
+    "cores": lambda environment, assignment, _: _chain(environment, assignment, 5),
     "chain": _chain,
     "state": _state,
 }

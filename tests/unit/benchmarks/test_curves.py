@@ -12,7 +12,7 @@ def _point(curve: str, point: int, rate: float) -> Point:
 
 
 def test_every_curve_of_the_catalogue_is_there() -> None:
-    assert list(BY_NAME) == ["keys", "overlap", "size", "parallelism", "chain", "state"]
+    assert list(BY_NAME) == ["keys", "overlap", "size", "parallelism", "cores", "chain", "state"]
     assert (*BY_NAME["keys"].points, *BY_NAME["keys"].full) == (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
@@ -27,10 +27,12 @@ def test_sums() -> None:
 
 def test_flat_cost_and_scaling_are_judged() -> None:
     points = [_point("keys", 100, 9.0), _point("keys", 1_000, 2.0), _point("keys", 1_000_000, 1.0)]
-    points += [_point("parallelism", 1, 1.0), _point("parallelism", 2, 1.8)]
+    points += [_point("parallelism", 1, 1.0), _point("parallelism", 2, 1.4)]
+    points += [_point("cores", 1, 1.0), _point("cores", 2, 1.8)]
     assert verdicts(points) == [
         "cost per record from 1e3 to 1e6 keys within 2.00 x (must be 1.3): False",
         "parallelism 2 makes 1.80 x parallelism 1 (must be 1.7): True",
+        "with an exchange, where parallelism 1 has two processes already, 1.40 x",
     ]
 
 
