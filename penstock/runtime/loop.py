@@ -20,6 +20,12 @@ Blocks = list[tuple[int, bytes]]
 
 _INPUT_BLOCKS = 16
 _LONGEST_WAIT_MILLIS = 1000
+_PAUSE_MILLIS = 4
+"""How long a task with nothing to do keeps an unfilled block back after it has sent one.
+
+Sending costs as much for one record as for a thousand. A stream of single records would keep processors busy with
+blocks of one record each, and all records would wait for them.
+"""
 
 
 class Inbox:
@@ -88,7 +94,9 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
     """
     clock = task.clock
     task.open(restored)
+    pause = min(_PAUSE_MILLIS, task.buffer_timeout)
     last_flush = clock.now()
+    last_sent = last_flush - pause
     while not (task.may_end and inbox.is_ended and not inbox.has_blocks()):
         inbox.run_commands()
         is_full = task.is_full
@@ -98,17 +106,19 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
         has_worked = task.poll_sources() or block is not None
         has_worked = task.processing_time.fire_due() or has_worked
         now = clock.now()
-        if not has_worked or now - last_flush >= task.buffer_timeout:
+        kept_back = pause - (now - last_sent)
+        if now - last_flush >= task.buffer_timeout or (kept_back <= 0 and not has_worked):
             task.flush()
             last_flush = now
         if task.outbox:
+            last_sent = now
             yield task.take_outbox()
         if is_full and not has_worked:
             yield []
-            inbox.pause(_wait_millis(task, now))
+            inbox.pause(_wait_millis(task, now, kept_back))
         elif not has_worked and not inbox.has_blocks() and not (task.may_end and inbox.is_ended):
             yield []
-            block = inbox.take(_wait_millis(task, now))
+            block = inbox.take(_wait_millis(task, now, kept_back))
             if block is not None:
                 task.receive(block)
     inbox.run_commands()
@@ -116,7 +126,9 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
     yield task.take_outbox()
 
 
-def _wait_millis(task: Task, now: int) -> int:
+def _wait_millis(task: Task, now: int, kept_back: int) -> int:
     next_time, idle = task.processing_time.next_time(), task.idle_millis
     longest = _LONGEST_WAIT_MILLIS if idle is None else min(idle, _LONGEST_WAIT_MILLIS)
+    if kept_back > 0:
+        longest = min(longest, kept_back)
     return longest if next_time is None else max(1, min(next_time - now, longest))

@@ -115,6 +115,24 @@ def test_the_buffer_timeout_is_the_upper_bound_while_busy(monkeypatch: pytest.Mo
     assert records(next(loop.steps)) == [3, 4, 5]
 
 
+def test_a_trickle_of_records_is_sent_together_after_a_short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = dripping(100)
+    due = [[1], [2], [3], []]
+    monkeypatch.setattr(DripReader, "read", lambda _, limit: (due.pop(0) if due and limit else [], None))
+    due[1:1] = [[], []]
+    # The first record meets a task that has sent nothing for long; it goes out as soon as there is nothing else to do.
+    assert records(next(loop.steps)) == [1]
+    assert next(loop.steps) == []
+    # Those behind it wait, however often the task comes round ...
+    assert [next(loop.steps) for _ in range(3)] == [[], [], []]
+    assert not due
+    loop.clock.advance(3)
+    assert next(loop.steps) == []
+    # ... until four milliseconds have passed since.
+    loop.clock.advance(1)
+    assert records(next(loop.steps)) == [2, 3]
+
+
 def test_an_idle_task_flushes_and_says_so_before_it_waits() -> None:
     env = environment()
     env.add_source(Fed()).rebalance().print()
