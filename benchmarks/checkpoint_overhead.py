@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the pairs as the command line says and returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.checkpoint_overhead", description=__doc__)
     parser.add_argument("--megabytes", type=int, default=100)
-    parser.add_argument("--keys", type=int, default=500_000)
+    parser.add_argument("--keys", type=int, default=100_000)
     parser.add_argument("--parallelism", type=int, default=2)
     parser.add_argument("--interval", type=int, default=1000, help="milliseconds")
     parser.add_argument("--seconds", type=float, default=10.0, help="measured per run")
