@@ -89,8 +89,8 @@ class Inbox:
 def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] | None = None) -> Iterator[Blocks]:
     """Run a task to its end; yields blocks to send.
 
-    An empty list means that the task is about to wait: whatever was sent must reach its receiver without anything
-    behind it.
+    An empty list means that the task is about to wait, or to work for long: whatever was sent must reach its receiver
+    without anything behind it.
     """
     clock = task.clock
     task.open(restored)
@@ -107,12 +107,15 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
         has_worked = task.processing_time.fire_due() or has_worked
         now = clock.now()
         kept_back = pause - (now - last_sent)
-        if now - last_flush >= task.buffer_timeout or (kept_back <= 0 and not has_worked):
+        is_overdue = now - last_flush >= task.buffer_timeout
+        if is_overdue or (kept_back <= 0 and not has_worked):
             task.flush()
             last_flush = now
         if task.outbox:
             last_sent = now
             yield task.take_outbox()
+            if is_overdue and has_worked:
+                yield []  # a task that is always busy with slow functions would send nothing behind it for long
         if is_full and not has_worked:
             yield []
             inbox.pause(_wait_millis(task, now, kept_back))

@@ -104,6 +104,7 @@ def test_a_busy_task_waits_for_blocks_to_fill() -> None:
 def test_a_buffer_timeout_of_zero_sends_at_once() -> None:
     loop = dripping(0)
     assert records(next(loop.steps)) == [0]
+    assert next(loop.steps) == []
     assert records(next(loop.steps)) == [1]
 
 
@@ -112,6 +113,8 @@ def test_the_buffer_timeout_is_the_upper_bound_while_busy(monkeypatch: pytest.Mo
     monkeypatch.setattr(DripReader, "on_read", lambda: loop.clock.advance(8))
     # Eight milliseconds per record: after three the first has waited for more than twenty.
     assert records(next(loop.steps)) == [0, 1, 2]
+    # What was sent must not have to wait for what comes behind it, which may take long.
+    assert next(loop.steps) == []
     assert records(next(loop.steps)) == [3, 4, 5]
 
 
