@@ -161,8 +161,10 @@ def test_w_92_a_job_that_always_fails_is_restarted_three_times_from_its_state(be
     bench.tap.open(50)
     with pytest.raises(UserFunctionError, match="bad record 80"):
         result(client)
+    assert len(bench.diary.lines("failed")) == 4
+    # An attempt may fail before all of its subtasks are open.
     restored = bench.diary.lines("restored")
-    assert len(restored) == 2 * 4
+    assert 2 < len(restored) <= 2 * 4
     assert all(int(each) > 0 for each in restored[2:])
     assert client.get_job_status().result() is JobStatus.FAILED
 
