@@ -131,6 +131,7 @@ def _doctor(_: argparse.Namespace) -> int:
         ("Java", _java()),
         ("PySpark", _package("pyspark")),
         ("PyArrow", _package("pyarrow")),
+        ("Accelerator", (True, _accelerator())),
     ]
     for name, (is_fine, found) in checks:
         sys.stdout.write(f"{'ok     ' if is_fine else 'MISSING'} {name}: {found}\n")
@@ -150,6 +151,20 @@ def _java() -> tuple[bool, str]:
     line = (answer.stderr or answer.stdout).splitlines()[0]
     major = line.partition('"')[2].partition(".")[0]
     return major.isdigit() and int(major) >= 17, f"{line} (needs 17 or newer)"
+
+
+def _accelerator() -> str:
+    """Say whether the part in C is in use; jobs run without it as well."""
+    from penstock.native import VARIABLE, native
+
+    if native is not None:
+        return "in use"
+    is_there, found = _package("penstock-native")
+    return (
+        f"{found} is installed, but {VARIABLE} says no or it is of another version"
+        if is_there
+        else f"{found} (optional)"
+    )
 
 
 def _package(name: str) -> tuple[bool, str]:

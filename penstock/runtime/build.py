@@ -14,6 +14,7 @@ from penstock.runtime.batched import FilterBatchesOperator, MapBatchesOperator
 from penstock.runtime.clock_windows import ClockWindowOperator, has_clock_windows
 from penstock.runtime.key_functions import simplified
 from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
+from penstock.runtime.own_attributes import give_own_attributes
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.rolling import ReduceOperator, RollingOperator
 from penstock.runtime.session_operator import SessionOperator, has_plain_sessions
@@ -72,6 +73,7 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
 
 def build_operator(step: steps.Step) -> Operator:
     """Return a new operator for a step, with built-in functions for key selectors that only take a part of a record."""
+    give_own_attributes(step)
     selectors = {name: getattr(step, name, None) for name in ("key", "second_key")}
     given = {name: selector for name, selector in selectors.items() if selector is not None}
     simple = replace(step, **{name: simplified(selector) for name, selector in given.items()}) if given else step

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.runtime.key_functions import keys_of
 from penstock.runtime.process import KeyedProcessOperator, RecordContext, TimerContext, with_collector
 from penstock.runtime.record_calls import call_for_each
 from penstock.runtime.stateless import FunctionOperator
@@ -150,7 +151,8 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
 
     def __init__(self, step: CoProcessStep) -> None:
         super().__init__(step.function, step.key or step.second_key)  # type: ignore[arg-type]
-        self._step = step
+        self._first_keys = _no_keys if step.key is None else keys_of(step.key)
+        self._second_keys = _no_keys if step.second_key is None else keys_of(step.second_key)
 
     def _make_contexts(self, service: KeyedTimerService) -> None:
         self._record = _CoContext(self.output, service, self.context.keys)
@@ -162,15 +164,12 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element1``, with its key current."""
-        self._run(self._first, values, timestamps, self._step.key)
+        self._put_through(self._first, values, timestamps, self._first_keys(values))
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element2``, with its key current."""
-        self._run(self._second, values, timestamps, self._step.second_key)
+        self._put_through(self._second, values, timestamps, self._second_keys(values))
 
-    def _run(
-        self, call: Callable[..., Any], values: Values, timestamps: Timestamps, key_of: Callable[[Any], Any] | None
-    ) -> None:
-        results, times = call_for_each(call, values, timestamps, self._record, key_of, self.context.keys)
-        if results:
-            emit_results(self.output, results, times)
+
+def _no_keys(_: Values) -> None:
+    """Return no keys: records of an input without them are processed outside of every key."""

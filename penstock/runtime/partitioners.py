@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.graph import partitioning as ways
+from penstock.native import native
 from penstock.runtime.key_functions import keys_of, simplified
 from penstock.runtime.key_groups import TargetCache
 from penstock.runtime.vector_routing import WORTHWHILE_KEYS, WORTHWHILE_RUN, targets_of_ints
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from penstock.runtime.elements import Timestamps, Values
 
@@ -66,6 +67,30 @@ class _Choosing(ExchangeWriter):
             times[target](timestamp)
 
 
+def _spread_in_python(
+    values: Values,
+    keys: Iterator[Any],
+    timestamps: Timestamps,
+    targets: TargetCache,
+    runs: list[Values],
+    times: list[list[int]],
+) -> None:
+    """Append each record, and its timestamp, to the run of the subtask that owns its key."""
+    chosen = map(targets.__getitem__, keys)
+    puts = [run.append for run in runs]
+    if timestamps is None:
+        for value, target in zip(values, chosen, strict=True):
+            puts[target](value)
+    else:
+        put_times = [run.append for run in times]
+        for value, timestamp, target in zip(values, timestamps, chosen, strict=True):
+            puts[target](value)
+            put_times[target](timestamp)
+
+
+_spread_by_key = _spread_in_python if native is None else native.spread_by_key
+
+
 class _ByKey(ExchangeWriter):
     """Records to the subtask that owns their key."""
 
@@ -82,17 +107,15 @@ class _ByKey(ExchangeWriter):
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
         if self._has_many_keys and len(values) >= WORTHWHILE_RUN and self._spread_ints(values, timestamps):
             return
-        targets = map(self._cache.__getitem__, self._keys_of(values))
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
-        puts = [run[0].append for run in runs]
-        if timestamps is None:
-            for value, target in zip(values, targets, strict=True):
-                puts[target](value)
-        else:
-            times = [run[1].append for run in runs]
-            for value, timestamp, target in zip(values, timestamps, targets, strict=True):
-                puts[target](value)
-                times[target](timestamp)
+        _spread_by_key(
+            values,
+            iter(self._keys_of(values)),
+            timestamps,
+            self._cache,
+            [run[0] for run in runs],
+            [run[1] for run in runs],
+        )
         self._has_many_keys = self._has_many_keys or len(self._cache) > WORTHWHILE_KEYS
 
     def _spread_ints(self, values: Values, timestamps: Timestamps) -> bool:

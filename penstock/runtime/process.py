@@ -4,49 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.runtime.context_access import ContextAccess
 from penstock.runtime.functions import ListCollector, takes_collector
 from penstock.runtime.key_functions import keys_of
+from penstock.runtime.record_calls import call_for_each, call_for_timers
 from penstock.runtime.stateless import FunctionOperator
 from penstock.runtime.tagged import emit_results
 from penstock.runtime.timer_service import KeyedTimerService, UnkeyedTimerService
-from penstock.runtime.timers import InternalTimers
+from penstock.runtime.timers import InternalTimers, one_by_one
 from penstock.vocabulary.process_functions import KeyedProcessFunction
 from penstock.vocabulary.runtime_mode import TimeDomain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from penstock.runtime.elements import Timestamps, Values
-    from penstock.runtime.output import Output
-    from penstock.statestore.backend import KeyContext
+    from penstock.runtime.timers import Bucket
     from penstock.vocabulary.output_tag import OutputTag
-    from penstock.vocabulary.timer_service import TimerService
 
 __all__ = ["KeyedProcessOperator", "ProcessOperator", "RecordContext", "TimerContext", "with_collector"]
 
 
-class RecordContext(KeyedProcessFunction.Context):
-    """What a process function sees while it handles a record; one object, renewed for each record."""
+class RecordContext(ContextAccess, KeyedProcessFunction.Context):
+    """What a process function sees while it handles a record."""
 
-    __slots__ = ("_keys", "_output", "_service", "time")
-
-    def __init__(self, output: Output, service: TimerService, keys: KeyContext) -> None:
-        self._output = output
-        self._service = service
-        self._keys = keys
-        self.time: int | None = None
-
-    def timestamp(self) -> int | None:
-        """Return the event time of the record or of the firing timer."""
-        return self.time
-
-    def timer_service(self) -> TimerService:
-        """Return access to time and timers."""
-        return self._service
-
-    def get_current_key(self) -> Any:
-        """Return the key of the record or timer."""
-        return self._keys.key
+    __slots__ = ()
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
         """Send a value to a side output."""
@@ -81,27 +63,7 @@ class ProcessOperator(FunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function."""
-        call, context = self._call, self._record
-        results: Values = []
-        add = results.append  # extend() would make room for eight results of every generator, and take it back
-        times: Timestamps = None
-        if timestamps is None:
-            context.time = None
-            for value in values:
-                found = call(value, context)
-                if found is not None:
-                    for result in found:
-                        add(result)
-        else:
-            times = []
-            add_time = times.append
-            for value, timestamp in zip(values, timestamps, strict=True):
-                context.time = timestamp
-                found = call(value, context)
-                if found is not None:
-                    for result in found:
-                        add(result)
-                        add_time(timestamp)
+        results, times = call_for_each(self._call, values, timestamps, self._record, None, self.context.keys)
         if results:
             emit_results(self.output, results, times)
 
@@ -129,7 +91,7 @@ class KeyedProcessOperator(FunctionOperator):
             context.keys,
             context.processing_time,
             on_event_time=self._on_event_time,
-            on_processing_time=self._on_processing_time,
+            on_processing_time=one_by_one(self._on_processing_time),
         )
         self._fired: Values = []
         self._fired_times: list[int] = []
@@ -149,27 +111,12 @@ class KeyedProcessOperator(FunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function, with its key current."""
-        call, context, keys = self._call, self._record, self.context.keys
-        results: Values = []
-        add = results.append
-        times: Timestamps = None
-        if timestamps is None:
-            context.time = None
-            for value, keys.key in zip(values, self._keys_of(values), strict=True):
-                found = call(value, context)
-                if found is not None:
-                    for result in found:
-                        add(result)
-        else:
-            times = []
-            add_time = times.append
-            for value, keys.key, context.time in zip(values, self._keys_of(values), timestamps, strict=True):
-                found = call(value, context)
-                if found is not None:
-                    timestamp = context.time
-                    for result in found:
-                        add(result)
-                        add_time(timestamp)
+        self._put_through(self._call, values, timestamps, self._keys_of(values))
+
+    def _put_through(
+        self, call: Callable[..., Any], values: Values, timestamps: Timestamps, record_keys: Iterable[Any] | None
+    ) -> None:
+        results, times = call_for_each(call, values, timestamps, self._record, record_keys, self.context.keys)
         if results:
             emit_results(self.output, results, times)
 
@@ -182,16 +129,11 @@ class KeyedProcessOperator(FunctionOperator):
             emit_results(self.output, fired, times)
         self.output.emit_watermark(timestamp)
 
-    def _on_event_time(self, timestamp: int, key: Any, _: Any) -> None:
-        self.context.keys.key = key
+    def _on_event_time(self, timestamp: int, bucket: Bucket) -> None:
         context = self._timer
-        context.time = timestamp
         context.domain = TimeDomain.EVENT_TIME
-        found = self._call_timer(timestamp, context)
-        if found is not None:
-            for result in found:
-                self._fired.append(result)
-                self._fired_times.append(timestamp)
+        keys, fired, times = self.context.keys, self._fired, self._fired_times
+        call_for_timers(self._call_timer, timestamp, bucket, context, keys, fired, times)
 
     def _on_processing_time(self, timestamp: int, key: Any, _: Any) -> None:
         self.context.keys.key = key

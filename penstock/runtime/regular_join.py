@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.context import open_function
 from penstock.runtime.operator import Operator
 from penstock.runtime.pairs import pair_call
-from penstock.runtime.timers import InternalTimers
+from penstock.runtime.timers import InternalTimers, one_by_one
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.rows import RowKind
 from penstock.vocabulary.state_descriptors import ListStateDescriptor
@@ -59,7 +59,10 @@ class JoinOperator(Operator):
         step, context = self.step, self.context
         backend = context.keyed_state()
         self.timers = InternalTimers(
-            context.keys, context.processing_time, on_event_time=self._expire, on_processing_time=self._expire
+            context.keys,
+            context.processing_time,
+            on_event_time=one_by_one(self._expire),
+            on_processing_time=one_by_one(self._expire),
         )
         self._left, self._right = (
             _Side(name, key, backend.list_state(ListStateDescriptor(f"join-{name}")), is_padded=is_padded)  # type: ignore[arg-type]

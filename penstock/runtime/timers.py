@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.native import native
 from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
 
@@ -20,12 +21,31 @@ if TYPE_CHECKING:
     from penstock.runtime.processing_time import ProcessingTimeService, ScheduledCall
     from penstock.statestore.backend import KeyContext
 
-__all__ = ["InternalTimers", "OnTimer", "TimerQueue"]
+__all__ = ["Bucket", "InternalTimers", "OnMoment", "OnTimer", "TimerQueue", "one_by_one"]
 
 OnTimer = Callable[[int, Any, Any], None]
 """Called with the timestamp, the key and the namespace of a timer that fires."""
 
+Bucket = dict[tuple[Any, Any], None]
+"""The owners that wait for one moment: key and namespace."""
+
+OnMoment = Callable[[int, Bucket], None]
+"""Called with a timestamp and the timers that fire at it, to take out and handle."""
+
 _GONE = object()
+
+
+def one_by_one(on_timer: OnTimer) -> OnMoment:
+    """Returns what takes out the timers of a moment and has each handled by itself."""
+
+    def fire(timestamp: int, bucket: Bucket) -> None:
+        take = bucket.pop
+        # A copy, because a callback may delete timers of the same timestamp or register new ones, which come next.
+        for owner in list(bucket):
+            if take(owner, _GONE) is not _GONE:
+                on_timer(timestamp, owner[0], owner[1])
+
+    return fire
 
 
 class TimerQueue:
@@ -34,7 +54,7 @@ class TimerQueue:
     __slots__ = ("_heap", "buckets")
 
     def __init__(self) -> None:
-        self.buckets: dict[int, dict[tuple[Any, Any], None]] = {}
+        self.buckets: dict[int, Bucket] = {}
         self._heap: list[int] = []
 
     def add(self, timestamp: int, key: Any, namespace: Any) -> bool:
@@ -66,15 +86,11 @@ class TimerQueue:
             heapq.heappop(heap)
         return heap[0] if heap else None
 
-    def fire_up_to(self, limit: int, on_timer: OnTimer) -> None:
+    def fire_up_to(self, limit: int, on_moment: OnMoment) -> None:
         """Fire all timers up to and including a time, also those that are registered meanwhile."""
         while (timestamp := self.first()) is not None and timestamp <= limit:
             bucket = self.buckets[timestamp]
-            take = bucket.pop
-            # A copy, because a callback may delete timers of the same timestamp or register new ones, which come next.
-            for owner in list(bucket):
-                if take(owner, _GONE) is not _GONE:
-                    on_timer(timestamp, owner[0], owner[1])
+            on_moment(timestamp, bucket)
             if not bucket and self.buckets.get(timestamp) is bucket:
                 del self.buckets[timestamp]
 
@@ -94,8 +110,8 @@ class InternalTimers:
         keys: KeyContext,
         processing_time: ProcessingTimeService,
         *,
-        on_event_time: OnTimer,
-        on_processing_time: OnTimer,
+        on_event_time: OnMoment,
+        on_processing_time: OnMoment,
     ) -> None:
         self.keys = keys
         self.event_timers = TimerQueue()
@@ -105,6 +121,10 @@ class InternalTimers:
         self._on_event_time = on_event_time
         self._on_processing_time = on_processing_time
         self._wake_up: ScheduledCall | None = None
+        if native is not None:
+            # The method of the class does the same; this one needs no frame for a moment that others wait for already.
+            access = native.TimerAccess(keys, self.event_timers.buckets, self.register_event_time_timer)
+            self.register_event_time_timer = access.register_event_time_timer  # type: ignore[method-assign]
 
     def current_processing_time(self) -> int:
         """Return the clock's time."""

@@ -16,7 +16,7 @@ from penstock.runtime.late_records import LateRecords
 from penstock.runtime.merging_windows import MergingWindows, merging_windows_of
 from penstock.runtime.operator import Operator
 from penstock.runtime.tagged import emit_results
-from penstock.runtime.timers import InternalTimers
+from penstock.runtime.timers import InternalTimers, one_by_one
 from penstock.runtime.trigger_context import WindowTriggerContext
 from penstock.runtime.window_contents import (
     Accumulation,
@@ -71,8 +71,8 @@ class WindowOperator(Operator):
         self.timers = InternalTimers(
             context.keys,
             context.processing_time,
-            on_event_time=self._on_event_time,
-            on_processing_time=self._on_processing_time,
+            on_event_time=one_by_one(self._on_event_time),
+            on_processing_time=one_by_one(self._on_processing_time),
         )
         self._merging: MergingWindows | None = None
         if isinstance(assigner, MergingWindowAssigner):

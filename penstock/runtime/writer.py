@@ -16,9 +16,13 @@ from penstock.runtime.elements import RECORDS, STATUS, WATERMARK, Element, Times
 __all__ = ["BLOCK_RECORDS", "ChannelWriter", "ExchangeWriter", "Send"]
 
 BLOCK_RECORDS = 4096
-"""Most records of a block."""
+"""Most records of a block, unless they are small."""
 _BLOCK_BYTES = 1 << 18
 """Size a block should not grow far beyond; large records make blocks of fewer records."""
+
+_SMALL_BLOCK_BYTES = 1 << 16
+_SMALL_BLOCK_RECORDS = 1 << 14
+"""Numbers and short texts make blocks of more records: a block has a price, and so many of them fit into the cache."""
 
 _TOLERANCE = 2
 """How many times the limit a block may hold before it is cut: cutting costs copies."""
@@ -69,7 +73,7 @@ class ChannelWriter:
         if records <= _TOLERANCE * self.limit:
             data = encode(elements)
             if records:
-                self.limit = min(BLOCK_RECORDS, max(1, _BLOCK_BYTES * records // len(data)))
+                self.limit = _records_of_block(len(data) / records)
             if records <= _TOLERANCE * self.limit:
                 self._send(self.target, data)
                 return
@@ -82,6 +86,12 @@ class ChannelWriter:
             self._elements.append((RECORDS, self._values, self._timestamps if self.has_timestamps else None))
             self._values = []
             self._timestamps = []
+
+
+def _records_of_block(size: float) -> int:
+    """Return how many records of some size a block should have."""
+    usual = min(BLOCK_RECORDS, int(_BLOCK_BYTES / size))
+    return max(1, usual, min(_SMALL_BLOCK_RECORDS, int(_SMALL_BLOCK_BYTES / size)))
 
 
 def _count(elements: list[Element]) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError, StateRestoreError
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle
+from penstock.statestore.key_cell import KeyCell
 from penstock.statestore.snapshot import KeyedStateReader
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["KeyContext", "KeyedStateBackend", "NamespacedState", "StateSnapshot"]
 
 
-class KeyContext:
+class KeyContext(KeyCell):
     """Holds the key of the record being processed.
 
     Operators assign ``key`` before they call a function; state handles and timers read it. Before the first
@@ -27,9 +28,8 @@ class KeyContext:
     listeners, are classes of their own: on the way of a record, ``key`` is a plain slot.
     """
 
-    __slots__ = ("_on_key", "key")
+    __slots__ = ("_on_key",)
 
-    key: Any
     _on_key: list[Callable[[], None]]
 
     def __init__(self) -> None:
@@ -38,7 +38,9 @@ class KeyContext:
 
     def forget(self) -> None:
         """Leave the context of the key."""
-        self.__class__ = _NoKeyContext
+        if not isinstance(self, _NoKeyContext):
+            _plain_key.__delete__(self)
+            self.__class__ = _NoKeyContext
 
     def current(self) -> tuple[Any, ...]:
         """Return the key in a tuple, an empty one if there is no current key."""
@@ -58,7 +60,7 @@ class KeyContext:
             self.__class__ = _HeardKeyContext
 
 
-_plain_key: Any = vars(KeyContext)["key"]
+_plain_key: Any = vars(KeyCell)["key"]
 
 
 class _HeardKeyContext(KeyContext):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.statestore.backend import NamespacedState
+from penstock.statestore.state_access import StateAccess, ValueAccess
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
@@ -12,20 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from penstock.statestore.backend import KeyContext
-    from penstock.statestore.heap_table import Entries, HeapTable
+    from penstock.statestore.heap_table import HeapTable
 
 __all__ = ["HEAP_HANDLES", "HeapState"]
 
 
-class HeapState(NamespacedState):
+class HeapState(StateAccess, NamespacedState):
     """What all handles have: the current key, the table and the entries of the current namespace."""
 
-    __slots__ = ("_entries", "_keys", "_table")
+    __slots__ = ()
 
     def __init__(self, keys: KeyContext, table: HeapTable, namespace: Any) -> None:
-        self._keys = keys
-        self._table = table
-        self._entries: Entries = table.view(namespace)
+        StateAccess.__init__(self, keys, table, table.view(namespace))
         table.add_user(self)
 
     def set_namespace(self, namespace: Any) -> None:
@@ -37,21 +36,12 @@ class HeapState(NamespacedState):
         self._entries.pop(self._keys.key, None)
 
 
-class _HeapValueState(HeapState, ValueState[Any]):
-    __slots__ = ("_initial",)
+class _HeapValueState(ValueAccess, HeapState, ValueState[Any]):
+    __slots__ = ()
 
     def __init__(self, keys: KeyContext, table: HeapTable, namespace: Any) -> None:
-        super().__init__(keys, table, namespace)
+        HeapState.__init__(self, keys, table, namespace)
         self._initial = getattr(table.descriptor, "default_value", None)
-
-    def value(self) -> Any:
-        return self._entries.get(self._keys.key, self._initial)
-
-    def update(self, value: Any) -> None:
-        if value is None:
-            self._entries.pop(self._keys.key, None)
-        else:
-            self._entries[self._keys.key] = value
 
 
 class _HeapListState(HeapState, ListState[Any]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+from collections.abc import Iterator
 
 import pytest
 
@@ -24,13 +25,21 @@ def _declared(file: SourceFile) -> list[str] | None:
 def _defined(file: SourceFile) -> set[str]:
     """Public names that the module makes itself."""
     names: set[str] = set()
-    for node in file.tree.body:
+    for node in _statements(file.tree.body):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign) and not _is_private_matter(node.value):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names.update(name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
     return {name for name in names if not name.startswith("_")}
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of a module, and classes that depend on a condition."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from (each for each in node.body if isinstance(each, ast.ClassDef))
 
 
 def _is_private_matter(value: ast.expr | None) -> bool:

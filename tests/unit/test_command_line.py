@@ -87,3 +87,4 @@ def test_doctor_shows_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "Python: 3." in said
     assert "PySpark: 4.3" in said
+    assert "ok      Accelerator: " in said

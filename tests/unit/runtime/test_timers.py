@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.runtime.clock import ManualClock
 from penstock.runtime.processing_time import ProcessingTimeService
-from penstock.runtime.timers import InternalTimers, TimerQueue
+from penstock.runtime.timers import InternalTimers, TimerQueue, one_by_one
 from penstock.statestore.backend import KeyContext
 
 
@@ -25,7 +25,10 @@ class Timers:
         self.processing: list[tuple[int, Any]] = []
         self._on_fire = on_fire
         self.timers = InternalTimers(
-            self.keys, self.service, on_event_time=self._on_event, on_processing_time=self._on_processing
+            self.keys,
+            self.service,
+            on_event_time=one_by_one(self._on_event),
+            on_processing_time=one_by_one(self._on_processing),
         )
 
     def _on_event(self, timestamp: int, key: Any, _: Any) -> None:
@@ -249,7 +252,7 @@ def test_the_queue_behaves_like_a_sorted_set(operations: list[tuple[str, int, in
             expected.discard((timestamp, key))
         else:
             fired: list[tuple[int, int]] = []
-            queue.fire_up_to(timestamp, lambda time, owner, _, fired=fired: fired.append((time, owner)))
+            queue.fire_up_to(timestamp, one_by_one(lambda time, owner, _, fired=fired: fired.append((time, owner))))
             due = {timer for timer in expected if timer[0] <= timestamp}
             assert set(fired) == due
             assert len(fired) == len(due)

@@ -163,6 +163,14 @@ def test_after_large_records_small_ones_fill_blocks_again() -> None:
     assert sent.blocks == []
 
 
+def test_numbers_make_blocks_of_more_records() -> None:
+    """Two bytes each: 16,384 of them are sent together, once the first block has shown how small they are."""
+    exchange, sent = writer()
+    for _ in range(20):
+        exchange.process([1] * 1024, None)
+    assert [_records(data) for _, data in sent.blocks] == [4096, 16384]
+
+
 def test_an_unpicklable_value_is_an_error_with_the_value() -> None:
     exchange, _ = writer()
     exchange.process([threading.Lock()], None)

@@ -1,0 +1,65 @@
+/* The module: penstock.native imports it where it is installed. */
+
+#include "penstock_native.h"
+
+/* Counts up with every change of what is called from Python, so that penstock does not use another one than it knows. */
+#define INTERFACE 1
+
+PyObject *name_key, *name_time, *name_get, *name_pop;
+
+int
+require(PyObject *value, PyTypeObject *type, const char *what)
+{
+    if (PyObject_TypeCheck(value, type)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%s is needed here, not %.200s", what, Py_TYPE(value)->tp_name);
+    return -1;
+}
+
+static PyMethodDef functions[] = {
+    {"call_for_each", (PyCFunction)(void (*)(void))call_for_each, METH_FASTCALL,
+     "Put a run of records through a function."},
+    {"fire_timers", (PyCFunction)(void (*)(void))fire_timers, METH_FASTCALL, "Fire the timers of one moment."},
+    {"spread_by_key", (PyCFunction)(void (*)(void))spread_by_key, METH_FASTCALL,
+     "Spread records over the subtasks that own their keys."},
+    {NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "penstock_native",
+    .m_doc = "The innermost loops of Penstock in C.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC
+PyInit_penstock_native(void)
+{
+    static PyTypeObject *const types[] = {
+        &KeyCell_Type, &StateAccess_Type, &ValueAccess_Type, &ContextAccess_Type, &TimerAccess_Type,
+    };
+    name_key = PyUnicode_InternFromString("key");
+    name_time = PyUnicode_InternFromString("time");
+    name_get = PyUnicode_InternFromString("get");
+    name_pop = PyUnicode_InternFromString("pop");
+    if (name_key == NULL || name_time == NULL || name_get == NULL || name_pop == NULL) {
+        return NULL;
+    }
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) {
+        return NULL;
+    }
+    for (size_t index = 0; index < sizeof(types) / sizeof(types[0]); index++) {
+        if (PyModule_AddType(module, types[index]) < 0) {
+            Py_DECREF(module);
+            return NULL;
+        }
+    }
+    if (PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,98 @@
+"""Objects that pickle has put together get dictionaries of their own, and stay what they were."""
+
+from __future__ import annotations
+
+import dis
+import enum
+import pickle
+import threading
+from dataclasses import FrozenInstanceError, dataclass
+from typing import Any
+
+import pytest
+
+from penstock.graph.steps import MapStep
+from penstock.runtime.own_attributes import give_own_attributes
+
+
+class Limit:
+    """A function with attributes and a helper."""
+
+    def __init__(self, helper: Any = None) -> None:
+        self.least, self.most, self.helper = 1, 5, helper
+
+    def __call__(self, value: int) -> bool:
+        return self.least <= value <= self.most
+
+
+@dataclass(frozen=True)
+class Frozen:
+    size: int
+
+
+class Slotted:
+    __slots__ = ("size",)
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+def came_by_pickle(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+def opcodes_after_use(function: Any) -> set[str]:
+    """Returns how the interpreter has come to read attributes in a function that was called often."""
+    for value in range(1000):
+        function(value)
+    code = type(function).__call__
+    return {found.opname for found in dis.get_instructions(code, adaptive=True) if "ATTR" in found.opname}
+
+
+def test_attributes_are_read_the_fast_way() -> None:
+    function = came_by_pickle(Limit())
+    give_own_attributes(MapStep(function=function))
+    assert opcodes_after_use(function) == {"LOAD_ATTR_WITH_HINT"}
+
+
+def test_objects_keep_their_identity_and_content() -> None:
+    shared = Frozen(3)
+    function = came_by_pickle(Limit([shared, shared]))
+    before = dict(vars(function))
+    give_own_attributes(MapStep(function=function))
+    assert vars(function) == before
+    assert function.helper[0] is function.helper[1]
+    function.most = 9
+    function.new = 1
+    assert (function(9), function.new) == (True, 1)
+
+
+def test_helpers_get_them_too_also_those_that_refuse_changes() -> None:
+    frozen = Frozen(3)
+    before = vars(frozen)
+    function = Limit(Limit(frozen))
+    give_own_attributes(MapStep(function=function))
+    assert function.helper.helper is frozen
+    assert vars(frozen) == {"size": 3}
+    assert vars(frozen) is not before
+    with pytest.raises(FrozenInstanceError):
+        frozen.size = 4  # type: ignore[misc]
+
+
+def test_objects_that_hold_each_other() -> None:
+    one, other = Limit(), Limit()
+    one.helper, other.helper = other, one
+    give_own_attributes(MapStep(function=one))
+    assert one.helper.helper is one
+
+
+@pytest.mark.parametrize(
+    "helper", [Limit, Slotted(), Colour.RED, threading.local(), len, ValueError("no"), {"a": 1}, threading]
+)
+def test_other_things_are_left_alone(helper: Any) -> None:
+    before = getattr(helper, "__dict__", None)
+    function = Limit(helper)
+    give_own_attributes(MapStep(function=function))
+    assert function.helper is helper
+    assert getattr(helper, "__dict__", None) == before

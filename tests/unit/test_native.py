@@ -1,0 +1,218 @@
+"""The accelerator in C does what its twins in Python do."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock import Types, ValueStateDescriptor
+from penstock.errors import StateAccessError
+from penstock.native import VARIABLE, native
+from penstock.runtime import partitioners, record_calls
+from penstock.runtime.context_access import ContextAccess
+from penstock.runtime.key_groups import TargetCache
+from penstock.statestore.backend import KeyContext
+from penstock.statestore.heap import HeapStateBackend
+
+IS_OFF = os.environ.get(VARIABLE) == "off"
+needs_native = pytest.mark.skipif(native is None, reason="the accelerator is not in use")
+
+
+@pytest.mark.skipif(IS_OFF or shutil.which(os.environ.get("CC", "cc")) is None, reason="not wanted, or no C compiler")
+def test_it_is_in_use_where_there_is_a_compiler() -> None:
+    assert native is not None
+
+
+def test_it_can_be_switched_off() -> None:
+    program = "from penstock.native import native; print(native)"
+    environment = os.environ | {VARIABLE: "off"}
+    said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout == "None\n"
+
+
+def context_of(keys: KeyContext) -> Any:
+    return ContextAccess(None, None, keys)  # type: ignore[arg-type]
+
+
+class Program:
+    """A function of every shape: it yields, returns a list, a tuple or nothing, and notes what it sees."""
+
+    def __init__(self, keys: KeyContext) -> None:
+        self.keys, self.seen = keys, list[Any]()
+
+    def __call__(self, value: int, context: Any) -> Any:
+        self.seen.append((value, context.timestamp(), self.keys.current()))
+        return (None, [value, value], (value,), self._some(value), iter(()))[value % 5]
+
+    def _some(self, value: int) -> Iterator[int]:
+        yield from range(value)
+
+
+RUNS = st.lists(st.tuples(st.integers(0, 14), st.integers(-5, 5)), max_size=30)
+
+
+@needs_native
+@given(RUNS, st.booleans(), st.booleans())
+def test_records_are_put_through_a_function_alike(run: list[tuple[int, int]], is_timed: bool, is_keyed: bool) -> None:
+    found = []
+    for call_for_each in (record_calls._call_for_each, record_calls._call_for_each_natively):
+        keys = KeyContext()
+        program = Program(keys)
+        values, timestamps = [value for value, _ in run], [time for _, time in run] if is_timed else None
+        record_keys = [value % 3 for value in values] if is_keyed else None
+        results = call_for_each(program, values, timestamps, context_of(keys), record_keys, keys)
+        found.append((results, program.seen, keys.current()))
+    assert found[0] == found[1]
+
+
+@needs_native
+@given(st.lists(st.integers(0, 20)), st.booleans())
+def test_records_are_spread_alike(keys: list[int], is_timed: bool) -> None:
+    found = []
+    for spread in (partitioners._spread_in_python, native.spread_by_key):
+        cache = TargetCache(3, 128)
+        runs: list[list[Any]] = [[], [], []]
+        times: list[list[int]] = [[], [], []]
+        values = [(key,) for key in keys]
+        spread(values, iter(keys), list(range(len(keys))) if is_timed else None, cache, runs, times)
+        found.append((runs, times, dict(cache)))
+    assert found[0] == found[1]
+
+
+@needs_native
+def test_timers_that_are_deleted_or_added_while_others_fire() -> None:
+    found = []
+    for call_for_timers in (record_calls._call_for_timers, record_calls._call_for_timers_natively):
+        keys = KeyContext()
+        bucket: dict[Any, None] = {("a", None): None, ("b", None): None, ("c", None): None}
+
+        def on_timer(timestamp: int, context: Any, keys: Any = keys, bucket: Any = bucket) -> Any:
+            bucket.pop(("b", None), None)
+            bucket["d", None] = None
+            yield keys.key, context.timestamp(), timestamp
+
+        results: list[Any] = []
+        times: list[int] = []
+        call_for_timers(on_timer, 7, bucket, context_of(keys), keys, results, times)
+        found.append((results, times, bucket))
+    assert found[0] == found[1] == ([("a", 7, 7), ("c", 7, 7)], [7, 7], {("d", None): None})
+
+
+class Refusing:
+    """A function that raises for one record, at once or while it yields."""
+
+    def __init__(self, *, late: bool) -> None:
+        self.late = late
+
+    def __call__(self, value: int, context: Any) -> Any:
+        if value == 3 and not self.late:
+            raise ValueError("three")
+        return self._results(value)
+
+    def _results(self, value: int) -> Iterator[int]:
+        yield value
+        if value == 3:
+            raise ValueError("three")
+
+
+@needs_native
+@pytest.mark.parametrize("late", [False, True])
+def test_a_failure_names_its_record(late: bool) -> None:
+    keys = KeyContext()
+    failed: list[Any] = []
+    results: list[Any] = []
+    arguments = (None, keys, KeyContext, context_of(keys), results, None, failed)
+    with pytest.raises(ValueError, match="three"):
+        native.call_for_each(Refusing(late=late), [1, 2, 3, 4], iter("abcd"), *arguments)
+    assert (failed, keys.key, results) == ([3], "c", [1, 2, 3] if late else [1, 2])
+
+
+@needs_native
+@pytest.mark.parametrize(
+    "wrong",
+    [{0: 5}, {1: (1, 2)}, {2: 7}, {2: iter("a")}, {3: [1]}, {4: object()}, {5: 3}, {7: ()}, {9: None}],
+    ids=["call", "values", "keys", "few keys", "few times", "cell", "class", "results", "failed"],
+)
+def test_wrong_arguments_are_refused(wrong: dict[int, Any]) -> None:
+    keys = KeyContext()
+    arguments: list[Any] = [lambda *_: None, [1, 2], iter("ab"), None, keys, KeyContext, context_of(keys), [], [], []]
+    for position, value in wrong.items():
+        arguments[position] = value
+    with pytest.raises((TypeError, ValueError)):
+        native.call_for_each(*arguments)
+
+
+def test_listeners_hear_of_every_key() -> None:
+    keys = KeyContext()
+    heard: list[Any] = []
+    keys.listen(lambda: heard.append(keys.key))
+    record_calls.call_for_each(lambda *_: None, [1, 2], None, context_of(keys), ["a", "b"], keys)
+    assert heard == ["a", "b"]
+
+
+def test_without_a_key_state_and_contexts_say_so() -> None:
+    keys = KeyContext()
+    state = HeapStateBackend(keys).value_state(ValueStateDescriptor("count", Types.LONG()))
+    keys.key = 1
+    state.update(5)
+    assert (state.value(), context_of(keys).get_current_key()) == (5, 1)
+    keys.forget()
+    keys.forget()
+    for use in (state.value, lambda: state.update(1), lambda: state.update(None), context_of(keys).get_current_key):
+        with pytest.raises(StateAccessError, match="no current key"):
+            use()
+
+
+def test_keys_that_cannot_be_hashed_or_compared() -> None:
+    class Incomparable:
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            raise ArithmeticError
+
+    keys = KeyContext()
+    state = HeapStateBackend(keys).value_state(ValueStateDescriptor("count", Types.LONG()))
+    keys.key = []
+    with pytest.raises(TypeError, match="unhashable"):
+        state.value()
+    with pytest.raises(TypeError, match="unhashable"):
+        state.update(1)
+    keys.key = Incomparable()
+    state.update(1)
+    keys.key = Incomparable()
+    with pytest.raises(ArithmeticError):
+        state.value()
+
+
+def test_handles_and_contexts_are_collected() -> None:
+    keys = KeyContext()
+    state = HeapStateBackend(keys).value_state(ValueStateDescriptor("count", Types.LONG()))
+    keys.key = 1
+    state.update([state])  # a circle
+    gone = weakref.ref(state)
+    del state, keys
+    gc.collect()
+    assert gone() is None
+
+
+@needs_native
+def test_nothing_is_kept_of_records() -> None:
+    keys = KeyContext()
+    program = Program(keys)
+    values = [object() for _ in range(3)]
+    before = [sys.getrefcount(value) for value in values]
+    record_calls.call_for_each(lambda value, _: [value], values, None, context_of(keys), iter(values), keys)
+    keys.forget()
+    del program
+    assert [sys.getrefcount(value) for value in values] == before
