@@ -92,8 +92,7 @@ class Tallying(FilterBatchesFunction):
         self._tally = Tally(self._ledger)
 
     def filter_batches(self, values: list[Any]) -> list[bool]:
-        digest = self._digest
-        self._tally.add_many([digest(value) for value in values])
+        self._tally.add_many(list(map(self._digest, values)))
         return [False] * len(values)
 
     def close(self) -> None:

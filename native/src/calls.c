@@ -2,30 +2,35 @@
 
 #include "penstock_native.h"
 
+#define RESULTS_BETWEEN_PAUSES 4096
+
 static int
 append(PyObject *result, PyObject *results, PyObject *times, PyObject *time)
 {
     return PyList_Append(results, result) < 0 || (times != Py_None && PyList_Append(times, time) < 0) ? -1 : 0;
 }
 
-int
-gather(PyObject *found, PyObject *results, PyObject *times, PyObject *time)
+/* Lets signals and other threads have their turn: an iterator in C that goes on and on does not. */
+static int
+pause_for_others(void)
 {
-    PyObject *iterator = PyObject_GetIter(found);
-    Py_DECREF(found);
-    if (iterator == NULL) {
-        return -1;
-    }
+    Py_BEGIN_ALLOW_THREADS
+    Py_END_ALLOW_THREADS
+    return PyErr_CheckSignals();
+}
+
+static int
+gather_from_iterator(PyObject *iterator, PyObject *results, PyObject *times, PyObject *time)
+{
     iternextfunc next = Py_TYPE(iterator)->tp_iternext;
     PyObject *result;
-    while ((result = next(iterator)) != NULL) {
+    for (Py_ssize_t count = 1; (result = next(iterator)) != NULL; count++) {
         int status = append(result, results, times, time);
         Py_DECREF(result);
-        if (status < 0) {
-            break;
+        if (status < 0 || (count % RESULTS_BETWEEN_PAUSES == 0 && pause_for_others() < 0)) {
+            return -1;
         }
     }
-    Py_DECREF(iterator);
     if (PyErr_Occurred()) {
         if (!PyErr_ExceptionMatches(PyExc_StopIteration)) {
             return -1;
@@ -35,20 +40,87 @@ gather(PyObject *found, PyObject *results, PyObject *times, PyObject *time)
     return 0;
 }
 
-/* Returns the next key; NULL with an error set if there is none. */
-static PyObject *
-next_key(PyObject *keys)
+int
+gather(PyObject *found, PyObject *results, PyObject *times, PyObject *time)
 {
-    PyObject *key = Py_TYPE(keys)->tp_iternext(keys);
-    if (key == NULL && !PyErr_Occurred()) {
+    int status = 0;
+    if (PyTuple_CheckExact(found)) {
+        for (Py_ssize_t position = 0; status == 0 && position < PyTuple_GET_SIZE(found); position++) {
+            status = append(PyTuple_GET_ITEM(found, position), results, times, time);
+        }
+    } else {
+        PyObject *iterator = PyObject_GetIter(found);
+        status = iterator == NULL ? -1 : gather_from_iterator(iterator, results, times, time);
+        Py_XDECREF(iterator);
+    }
+    Py_DECREF(found);
+    return status;
+}
+
+int
+require_keys(PyObject *keys)
+{
+    if (PyList_CheckExact(keys) || PyIter_Check(keys)) {
+        return 0;
+    }
+    PyErr_SetString(PyExc_TypeError, "the keys must be a list or an iterator");
+    return -1;
+}
+
+PyObject *
+next_key(PyObject *keys, Py_ssize_t position)
+{
+    PyObject *key = NULL;
+    if (PyList_CheckExact(keys)) {
+        if (position < PyList_GET_SIZE(keys)) {
+            key = Py_NewRef(PyList_GET_ITEM(keys, position));
+        }
+    } else {
+        key = Py_TYPE(keys)->tp_iternext(keys);
+    }
+    if (key == NULL && (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_StopIteration))) {
         PyErr_SetString(PyExc_ValueError, "there are fewer keys than records");
     }
     return key;
 }
 
+/* Says which record it was, beside the error that is set. */
+static void
+note_failed(PyObject *failed, PyObject *value)
+{
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    if (PyList_Append(failed, value) < 0) {
+        PyErr_Clear();
+    }
+    PyErr_Restore(type, error, traceback);
+}
+
+/* Puts one record through the function, with its key, if there is one, and its time. Takes the reference to the key. */
+static int
+call_for_one(PyObject *call, PyObject *value, PyObject *key, PyObject *time, PyObject *cell, PyTypeObject *plain,
+             PyObject *context, int is_access, PyObject *results, PyObject *times)
+{
+    if ((key != NULL && make_current(cell, plain, key) < 0)
+        || (times != Py_None && tell_time(context, is_access, time) < 0)) {
+        return -1;
+    }
+    /* The first place is for the object of a bound method, which then need not copy the others. */
+    PyObject *given[3] = {NULL, value, context};
+    PyObject *found = PyObject_Vectorcall(call, given + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (found == NULL) {
+        return -1;
+    }
+    if (found == Py_None) {
+        Py_DECREF(found);
+        return 0;
+    }
+    return gather(found, results, times, time);
+}
+
 /* call_for_each(call, values, keys, timestamps, cell, plain, context, results, times, failed)
 
-   keys is an iterator or None, timestamps a list or None; plain is the class of cells that only store a key. The record
+   keys is a list, an iterator or None, timestamps and times are lists or None; plain is the class of cells that only store a key. The record
    whose function raises is appended to failed. */
 PyObject *
 call_for_each(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
@@ -72,51 +144,35 @@ call_for_each(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_
         PyErr_SetString(PyExc_ValueError, "there are not as many timestamps as records");
         return NULL;
     }
-    if (keys != Py_None && !PyIter_Check(keys)) {
-        PyErr_SetString(PyExc_TypeError, "the keys must be an iterator");
+    if (keys != Py_None && require_keys(keys) < 0) {
         return NULL;
+    }
+    if (timestamps == Py_None) {
+        times = Py_None;
     }
     int is_access = PyObject_TypeCheck(context, &ContextAccess_Type);
     if (timestamps == Py_None && tell_time(context, is_access, Py_None) < 0) {
         return NULL;
     }
-    for (Py_ssize_t position = 0; position < PyList_GET_SIZE(values); position++) {
-        if (keys != Py_None) {
-            PyObject *key = next_key(keys);
-            if (key == NULL || make_current(cell, (PyTypeObject *)plain, key) < 0) {
-                return NULL;
-            }
+    Py_ssize_t size = PyList_GET_SIZE(values);
+    for (Py_ssize_t position = 0; position < size; position++) {
+        PyObject *key = NULL;
+        if (keys != Py_None && (key = next_key(keys, position)) == NULL) {
+            return NULL;
         }
-        PyObject *time = Py_None;
-        if (timestamps != Py_None) {
-            if (position >= PyList_GET_SIZE(timestamps)) {
-                PyErr_SetString(PyExc_RuntimeError, "the timestamps were changed while their records were processed");
-                return NULL;
-            }
-            time = PyList_GET_ITEM(timestamps, position);
-            if (tell_time(context, is_access, time) < 0) {
-                return NULL;
-            }
+        /* Functions and key selectors of the program may have shortened the lists, or may do so now. */
+        if (position >= PyList_GET_SIZE(values)
+            || (timestamps != Py_None && position >= PyList_GET_SIZE(timestamps))) {
+            Py_XDECREF(key);
+            PyErr_SetString(PyExc_ValueError, "a run was changed while its records were processed");
+            return NULL;
         }
-        /* The program may change the lists while its function runs. */
         PyObject *value = Py_NewRef(PyList_GET_ITEM(values, position));
-        Py_INCREF(time);
-        /* The first place is for the object of a bound method, which then need not copy the others. */
-        PyObject *given[3] = {NULL, value, context};
-        PyObject *found = PyObject_Vectorcall(call, given + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-        int status = found == NULL ? -1 : 0;
-        if (found == Py_None) {
-            Py_DECREF(found);
-        } else if (found != NULL) {
-            status = gather(found, results, times, time);
-        }
+        PyObject *time = Py_NewRef(timestamps == Py_None ? Py_None : PyList_GET_ITEM(timestamps, position));
+        int status = call_for_one(
+            call, value, key, time, cell, (PyTypeObject *)plain, context, is_access, results, times);
         if (status < 0) {
-            PyObject *type, *error, *traceback;
-            PyErr_Fetch(&type, &error, &traceback);
-            if (PyList_Append(failed, value) < 0) {
-                PyErr_Clear();
-            }
-            PyErr_Restore(type, error, traceback);
+            note_failed(failed, value);
         }
         Py_DECREF(value);
         Py_DECREF(time);

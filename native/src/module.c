@@ -5,7 +5,7 @@
 /* Counts up with every change of what is called from Python, so that penstock does not use another one than it knows. */
 #define INTERFACE 1
 
-PyObject *name_key, *name_time, *name_get, *name_pop;
+PyObject *name_key, *name_time, *name_get, *name_pop, *name_view;
 
 int
 require(PyObject *value, PyTypeObject *type, const char *what)
@@ -38,13 +38,14 @@ PyMODINIT_FUNC
 PyInit_penstock_native(void)
 {
     static PyTypeObject *const types[] = {
-        &KeyCell_Type, &StateAccess_Type, &ValueAccess_Type, &ContextAccess_Type, &TimerAccess_Type,
+        &KeyCell_Type, &ValueState_Type, &ContextAccess_Type, &TimerAccess_Type,
     };
     name_key = PyUnicode_InternFromString("key");
     name_time = PyUnicode_InternFromString("time");
     name_get = PyUnicode_InternFromString("get");
     name_pop = PyUnicode_InternFromString("pop");
-    if (name_key == NULL || name_time == NULL || name_get == NULL || name_pop == NULL) {
+    name_view = PyUnicode_InternFromString("view");
+    if (name_key == NULL || name_time == NULL || name_get == NULL || name_pop == NULL || name_view == NULL) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);

@@ -26,13 +26,12 @@ typedef struct {
 } ContextAccess;
 
 extern PyTypeObject KeyCell_Type;
-extern PyTypeObject StateAccess_Type;
-extern PyTypeObject ValueAccess_Type;
+extern PyTypeObject ValueState_Type;
 extern PyTypeObject ContextAccess_Type;
 extern PyTypeObject TimerAccess_Type;
 
 /* Names that are looked up, made once when the module is imported. */
-extern PyObject *name_key, *name_time, *name_get, *name_pop;
+extern PyObject *name_key, *name_time, *name_get, *name_pop, *name_view;
 
 /* Returns a new reference to the current key; without one, what the cell's class has to say about that. */
 static inline PyObject *
@@ -65,6 +64,12 @@ tell_time(PyObject *context, int is_access, PyObject *time)
     }
     return PyObject_SetAttr(context, name_time, time);
 }
+
+/* Returns the next of the keys of a run, a list or an iterator, with its position in the run; NULL with an error set. */
+PyObject *next_key(PyObject *keys, Py_ssize_t position);
+
+/* Checks that keys can be asked for one after the other. */
+int require_keys(PyObject *keys);
 
 /* Appends what a function returned, and the time of the record once for each, and takes the reference to it. */
 int gather(PyObject *found, PyObject *results, PyObject *times, PyObject *time);

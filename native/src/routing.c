@@ -38,7 +38,7 @@ are_lists(PyObject *runs)
 
 /* spread_by_key(values, keys, timestamps, cache, runs, times)
 
-   keys is an iterator, timestamps a list or None; runs and times have a list for each target. */
+   keys is a list or an iterator, timestamps a list or None; runs and times have a list for each target. */
 PyObject *
 spread_by_key(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
@@ -54,22 +54,18 @@ spread_by_key(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_
         || (has_times && !are_lists(times))) {
         return NULL;
     }
-    if (!PyIter_Check(keys)) {
-        PyErr_SetString(PyExc_TypeError, "the keys must be an iterator");
+    if (require_keys(keys) < 0) {
         return NULL;
     }
-    iternextfunc next = Py_TYPE(keys)->tp_iternext;
-    for (Py_ssize_t position = 0; position < PyList_GET_SIZE(values); position++) {
-        PyObject *key = next(keys);
+    Py_ssize_t size = PyList_GET_SIZE(values);
+    for (Py_ssize_t position = 0; position < size; position++) {
+        PyObject *key = next_key(keys, position);
         if (key == NULL) {
-            if (!PyErr_Occurred()) {
-                PyErr_SetString(PyExc_ValueError, "there are fewer keys than records");
-            }
             return NULL;
         }
         Py_ssize_t target = target_of(cache, key);
         Py_DECREF(key);
-        if (target < 0 || target >= PyList_GET_SIZE(runs)) {
+        if (target < 0 || target >= PyList_GET_SIZE(runs) || (has_times && target >= PyList_GET_SIZE(times))) {
             if (!PyErr_Occurred()) {
                 PyErr_Format(PyExc_IndexError, "there is no target %zd", target);
             }
@@ -77,7 +73,7 @@ spread_by_key(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_
         }
         /* A key selector of the program may have shortened the lists. */
         if (position >= PyList_GET_SIZE(values) || (has_times && position >= PyList_GET_SIZE(timestamps))) {
-            PyErr_SetString(PyExc_ValueError, "there are not as many timestamps or records as keys");
+            PyErr_SetString(PyExc_ValueError, "a run was changed while its records were spread");
             return NULL;
         }
         if (PyList_Append(PyList_GET_ITEM(runs, target), PyList_GET_ITEM(values, position)) < 0

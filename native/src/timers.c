@@ -70,23 +70,15 @@ TimerAccess_register(TimerAccess *self, PyObject *const *arguments, Py_ssize_t c
     if (bucket == NULL || !PyDict_CheckExact(bucket)) {
         return PyObject_Vectorcall(self->otherwise, arguments, count, names);
     }
-    PyObject *key = current_key(self->keys);
-    if (key == NULL) {
-        return NULL;
-    }
-    PyObject *owner = PyTuple_Pack(2, key, Py_None);
-    Py_DECREF(key);
-    if (owner == NULL) {
-        return NULL;
-    }
+    /* Making an owner may let the collector run, and with it code of the program that deletes timers. */
     Py_INCREF(bucket);
-    int status = PyDict_SetItem(bucket, owner, Py_None);
+    PyObject *key = current_key(self->keys);
+    PyObject *owner = key == NULL ? NULL : PyTuple_Pack(2, key, Py_None);
+    int status = owner == NULL ? -1 : PyDict_SetItem(bucket, owner, Py_None);
+    Py_XDECREF(owner);
+    Py_XDECREF(key);
     Py_DECREF(bucket);
-    Py_DECREF(owner);
-    if (status < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef TimerAccess_methods[] = {

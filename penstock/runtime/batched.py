@@ -93,7 +93,8 @@ class FilterBatchesOperator(FunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit the records that stay."""
-        answers = _as_list(self._call(self._prepare(values)))
+        found = self._call(self._prepare(values))
+        answers = found if type(found) is list else _as_list(found)
         if len(answers) != len(values):
             raise _wrong_length(self.function, "filter_batches", len(answers), len(values))
         kept = list(compress(values, answers))

@@ -14,7 +14,7 @@ from penstock.runtime.vector_routing import WORTHWHILE_KEYS, WORTHWHILE_RUN, tar
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from penstock.runtime.elements import Timestamps, Values
 
@@ -69,7 +69,7 @@ class _Choosing(ExchangeWriter):
 
 def _spread_in_python(
     values: Values,
-    keys: Iterator[Any],
+    keys: Iterable[Any],
     timestamps: Timestamps,
     targets: TargetCache,
     runs: list[Values],
@@ -110,7 +110,7 @@ class _ByKey(ExchangeWriter):
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
         _spread_by_key(
             values,
-            iter(self._keys_of(values)),
+            self._keys_of(values),
             timestamps,
             self._cache,
             [run[0] for run in runs],

@@ -99,8 +99,6 @@ def _call_for_each_natively(
 ) -> tuple[Values, Timestamps]:
     if record_keys is None:
         keys.forget()
-    else:
-        record_keys = iter(record_keys)
     results: Values = []
     times: Timestamps = None if timestamps is None else []
     failed: Values = []

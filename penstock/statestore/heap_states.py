@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.native import native
 from penstock.statestore.backend import NamespacedState
-from penstock.statestore.state_access import StateAccess, ValueAccess
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from penstock.statestore.backend import KeyContext
-    from penstock.statestore.heap_table import HeapTable
+    from penstock.statestore.heap_table import Entries, HeapTable
 
 __all__ = ["HEAP_HANDLES", "HeapState"]
 
 
-class HeapState(StateAccess, NamespacedState):
+class HeapState(NamespacedState):
     """What all handles have: the current key, the table and the entries of the current namespace."""
 
-    __slots__ = ()
+    __slots__ = ("_entries", "_keys", "_table")
 
     def __init__(self, keys: KeyContext, table: HeapTable, namespace: Any) -> None:
-        StateAccess.__init__(self, keys, table, table.view(namespace))
+        self._keys = keys
+        self._table = table
+        self._entries: Entries = table.view(namespace)
         table.add_user(self)
 
     def set_namespace(self, namespace: Any) -> None:
@@ -36,12 +38,21 @@ class HeapState(StateAccess, NamespacedState):
         self._entries.pop(self._keys.key, None)
 
 
-class _HeapValueState(ValueAccess, HeapState, ValueState[Any]):
-    __slots__ = ()
+class _HeapValueState(HeapState, ValueState[Any]):
+    __slots__ = ("_initial",)
 
     def __init__(self, keys: KeyContext, table: HeapTable, namespace: Any) -> None:
-        HeapState.__init__(self, keys, table, namespace)
+        super().__init__(keys, table, namespace)
         self._initial = getattr(table.descriptor, "default_value", None)
+
+    def value(self) -> Any:
+        return self._entries.get(self._keys.key, self._initial)
+
+    def update(self, value: Any) -> None:
+        if value is None:
+            self._entries.pop(self._keys.key, None)
+        else:
+            self._entries[self._keys.key] = value
 
 
 class _HeapListState(HeapState, ListState[Any]):
@@ -157,9 +168,22 @@ class _HeapRawState(_HeapValueState):
         self._initial = None
 
 
-HEAP_HANDLES: dict[str, type[HeapState]] = {
+if native is not None:
+    ValueState.register(native.ValueState)
+    NamespacedState.register(native.ValueState)
+
+
+def _native_value_state(keys: KeyContext, table: HeapTable, namespace: Any) -> Any:
+    """Return the accelerator's handle, which does what ``_HeapValueState`` does."""
+    initial = getattr(table.descriptor, "default_value", None)
+    state = native.ValueState(keys, table, table.view(namespace), initial)
+    table.add_user(state)
+    return state
+
+
+HEAP_HANDLES: dict[str, Callable[[KeyContext, HeapTable, Any], Any]] = {
     "raw": _HeapRawState,
-    "value": _HeapValueState,
+    "value": _HeapValueState if native is None else _native_value_state,
     "list": _HeapListState,
     "map": _HeapMapState,
     "reducing": _HeapReducingState,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock import Types, ValueStateDescriptor
+from penstock import Types, ValueState, ValueStateDescriptor
 from penstock.errors import StateAccessError
 from penstock.native import VARIABLE, native
 from penstock.runtime import partitioners, record_calls
@@ -140,8 +141,8 @@ def test_a_failure_names_its_record(late: bool) -> None:
 @needs_native
 @pytest.mark.parametrize(
     "wrong",
-    [{0: 5}, {1: (1, 2)}, {2: 7}, {2: iter("a")}, {3: [1]}, {4: object()}, {5: 3}, {7: ()}, {9: None}],
-    ids=["call", "values", "keys", "few keys", "few times", "cell", "class", "results", "failed"],
+    [{0: 5}, {1: (1, 2)}, {2: 7}, {2: iter("a")}, {2: ["a"]}, {3: [1]}, {4: object()}, {5: 3}, {7: ()}, {9: None}],
+    ids=["call", "values", "keys", "few keys", "short list of keys", "few times", "cell", "class", "results", "failed"],
 )
 def test_wrong_arguments_are_refused(wrong: dict[int, Any]) -> None:
     keys = KeyContext()
@@ -216,3 +217,78 @@ def test_nothing_is_kept_of_records() -> None:
     keys.forget()
     del program
     assert [sys.getrefcount(value) for value in values] == before
+
+
+@needs_native
+def test_a_run_that_changes_under_the_function() -> None:
+    keys = KeyContext()
+    values = [1, 2, 3]
+    with pytest.raises(ValueError, match="changed"):
+        record_calls.call_for_each(lambda *_: values.clear(), values, None, context_of(keys), iter("abc"), keys)
+
+    def shortening() -> Iterator[str]:
+        yield "a"
+        values.clear()
+        yield "b"
+
+    for run in (
+        lambda: record_calls.call_for_each(lambda *_: None, values, None, context_of(keys), shortening(), keys),
+        lambda: native.spread_by_key(values, shortening(), None, TargetCache(1, 128), [[]], [[]]),
+    ):
+        values[:] = [1, 2, 3]
+        with pytest.raises(ValueError, match="changed"):
+            run()
+    with pytest.raises(IndexError):
+        native.spread_by_key([1], ["a"], [1], TargetCache(1, 128), [[]], [])
+
+
+def test_a_key_selector_that_raises_stop_iteration_ends_nothing_silently() -> None:
+    keys = KeyContext()
+
+    def selector(value: int) -> int:
+        raise StopIteration
+
+    with pytest.raises(ValueError, match="keys|argument"):
+        record_calls.call_for_each(lambda *_: None, [1], None, context_of(keys), map(selector, [1]), keys)
+
+
+def test_results_of_an_object_that_clears_them_in_the_end() -> None:
+    class Results:
+        def __init__(self) -> None:
+            self.items = [1, 2, 3]
+
+        def __iter__(self) -> Iterator[int]:
+            return iter(self.items)
+
+        def __del__(self) -> None:
+            self.items.clear()
+
+    keys = KeyContext()
+    found = record_calls.call_for_each(lambda *_: Results(), [0], None, context_of(keys), ["a"], keys)
+    assert found == ([1, 2, 3], None)
+
+
+def test_state_is_updated_by_keyword_and_has_a_signature() -> None:
+    keys = KeyContext()
+    state: Any = HeapStateBackend(keys).value_state(ValueStateDescriptor("count", Types.LONG()))
+    keys.key = 1
+    state.update(value=3)
+    assert state.value() == 3
+    assert list(inspect.signature(state.update).parameters) == ["value"]
+    assert isinstance(state, ValueState)
+    state.clear()
+    assert state.value() is None
+    for wrong in (state.update, lambda: state.update(1, 2), lambda: state.update(other=1)):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_namespaces_are_apart() -> None:
+    keys = KeyContext()
+    keys.key = 1
+    state: Any = HeapStateBackend(keys).value_state(ValueStateDescriptor("count", Types.LONG()), "a")
+    state.update(1)
+    state.set_namespace("b")
+    assert state.value() is None
+    state.set_namespace("a")
+    assert state.value() == 1
