@@ -72,6 +72,7 @@ def _spread_in_python(
     keys: Iterable[Any],
     timestamps: Timestamps,
     targets: TargetCache,
+    _: int,
     runs: list[Values],
     times: list[list[int]],
 ) -> None:
@@ -105,7 +106,12 @@ class _ByKey(ExchangeWriter):
         self._has_many_keys = False
 
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
-        if self._has_many_keys and len(values) >= WORTHWHILE_RUN and self._spread_ints(values, timestamps):
+        if (
+            native is None
+            and self._has_many_keys
+            and len(values) >= WORTHWHILE_RUN
+            and self._spread_ints(values, timestamps)
+        ):
             return
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
         _spread_by_key(
@@ -113,10 +119,12 @@ class _ByKey(ExchangeWriter):
             self._keys_of(values),
             timestamps,
             self._cache,
+            self._max_parallelism,
             [run[0] for run in runs],
             [run[1] for run in runs],
         )
-        self._has_many_keys = self._has_many_keys or len(self._cache) > WORTHWHILE_KEYS
+        # The accelerator does not remember numbers in the first place.
+        self._has_many_keys = self._has_many_keys or (native is None and len(self._cache) > WORTHWHILE_KEYS)
 
     def _spread_ints(self, values: Values, timestamps: Timestamps) -> bool:
         """Compute the targets of a run whose keys are ints, instead of remembering that of each; tell whether so."""

@@ -10,6 +10,7 @@ import pytest
 
 from penstock import DataStream, Partitioner, ProgramError
 from penstock.graph import partitioning as ways
+from penstock.native import native
 from penstock.runtime.codec import decode
 from penstock.runtime.elements import RECORDS, WATERMARK
 from penstock.runtime.partitioners import make_writer
@@ -192,6 +193,6 @@ def test_many_int_keys_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> No
     channels = [ChannelWriter(target, lambda _, data: None) for target in range(2)]
     writer: Any = make_writer(ways.KeyGroups(int), channels, subtask=0, max_parallelism=128)
     writer.process(list(range(200)), None)
-    assert len(writer._cache) == 200
+    assert len(writer._cache) == (200 if native is None else 0)  # the accelerator computes them from the first on
     writer.process(list(range(200, 400)), None)
     assert len(writer._cache) == 0
