@@ -55,6 +55,8 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
     """Return the error to show: a ``UserFunctionError`` where a function of the program raised, with its traceback."""
     if isinstance(error, UserFunctionError | SerializationError):
         return error
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
+        error = error.__cause__  # it came through a generator of Penstock's, which does not let it pass
     place = _find(error)
     error = _asked_again(place) or error
     if place.operator is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.context_access import ContextAccess
 from penstock.runtime.functions import ListCollector, takes_collector
 from penstock.runtime.key_functions import keys_of
+from penstock.runtime.last_yield import returning
 from penstock.runtime.record_calls import call_for_each, call_for_timers
 from penstock.runtime.stateless import FunctionOperator
 from penstock.runtime.tagged import emit_results
@@ -147,5 +148,5 @@ class KeyedProcessOperator(FunctionOperator):
 
 
 def with_collector(call: Callable[..., Any], arguments: int) -> Callable[..., Any]:
-    """Return the function itself, or, if it takes a collector as in Java, one that returns what was collected."""
-    return ListCollector.wrap(call) if takes_collector(call, arguments) else call
+    """Return what gives the results of a function: for one that takes a collector as in Java, what was collected."""
+    return ListCollector.wrap(call) if takes_collector(call, arguments) else returning(call)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
 from penstock.runtime.functions import ListCollector, resolve_function, takes_collector
+from penstock.runtime.last_yield import returning
 from penstock.runtime.operator import Operator
 from penstock.vocabulary.functions import FilterFunction, FlatMapFunction, Function, MapFunction
 
@@ -97,7 +98,7 @@ class FlatMapOperator(FunctionOperator):
         """Resolve the function; one that takes a collector is wrapped to return what it collected."""
         super().open()
         call = resolve_function(self.function, FlatMapFunction, "flat_map")
-        self._call = self.with_key(ListCollector.wrap(call) if takes_collector(call, 1) else call)
+        self._call = self.with_key(ListCollector.wrap(call) if takes_collector(call, 1) else returning(call))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit everything the function returns or yields."""
