@@ -228,8 +228,11 @@ class IntervalJoinOperator(Operator):
                 start, end = timestamp + low, timestamp + high
                 if start < oldest:
                     start = oldest
-                if partners[-1][0] >= start and partners[0][0] <= end:
-                    found = partners[bisect_left(partners, (start,)) : bisect_left(partners, (end + 1,))]
+                first, last = partners[0][0], partners[-1][0]
+                if last >= start and first <= end:
+                    # Where keys are many, all that is kept of one is near in time: nothing is to be searched for then.
+                    begin = 0 if first >= start else bisect_left(partners, (start,))
+                    found = partners[begin:] if last <= end else partners[begin : bisect_left(partners, (end + 1,))]
                     if found:
                         emit_pairs(value, timestamp, found)
             entry = (timestamp, [value, bool(found)] if is_padded else value)
