@@ -35,6 +35,7 @@ from penstock import (
     Types,
     ValueStateDescriptor,
 )
+from penstock.native import native
 
 
 class Keys(MapFunction):
@@ -173,7 +174,8 @@ def run(assignment: Assignment) -> Outcome:
         "pyspark": version("pyspark"),
         "pyarrow": version("pyarrow"),
     }
-    return Outcome(settings={"settings": "none beside the parallelism"}, versions=versions)
+    accelerator = "not in use" if native is None else "in use"
+    return Outcome(settings={"settings": "none beside the parallelism", "accelerator": accelerator}, versions=versions)
 
 
 def _counts(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:
