@@ -160,11 +160,9 @@ def _accelerator() -> str:
     if native is not None:
         return "in use"
     is_there, found = _package("penstock-native")
-    return (
-        f"{found} is installed, but {VARIABLE} says no or it is of another version"
-        if is_there
-        else f"{found} (optional)"
-    )
+    if is_there:
+        return f"{found} is not in use: {VARIABLE} says so, or it is of another version than penstock"
+    return "not installed (optional; pip install ./native in Penstock's sources)"
 
 
 def _package(name: str) -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""The accelerator in C, where it is installed: ``pip install penstock-native``.
+"""The accelerator in C, where it is installed: the package ``penstock-native``, made from the directory ``native``.
 
 Whatever it does has a twin in Python, which is used where it is missing, and which says how both behave. The variable
 ``PENSTOCK_NATIVE=off`` leaves an installed one unused.

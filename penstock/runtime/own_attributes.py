@@ -38,6 +38,7 @@ def _is_simple(kind: type) -> bool:
     return (
         kind.__dictoffset__ != 0
         and not issubclass(kind, type)
+        and kind.__getattribute__ is object.__getattribute__
         and all(base.__flags__ & _HEAP_TYPE for base in kind.__mro__[:-1])
         and not any("__dict__" in vars(base) and isinstance(vars(base)["__dict__"], property) for base in kind.__mro__)
     )

@@ -97,8 +97,7 @@ class _ByKey(ExchangeWriter):
 
     def __init__(self, channels: Sequence[ChannelWriter], key: Callable[[Any], Any], max_parallelism: int) -> None:
         super().__init__(channels)
-        self._key = simplified(key)
-        self._keys_of = keys_of(self._key)
+        self._keys_of = keys_of(simplified(key))
         self.choice = key
         self.key_selectors = (key,)
         self._max_parallelism = max_parallelism
@@ -106,12 +105,7 @@ class _ByKey(ExchangeWriter):
         self._has_many_keys = False
 
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
-        if (
-            native is None
-            and self._has_many_keys
-            and len(values) >= WORTHWHILE_RUN
-            and self._spread_ints(values, timestamps)
-        ):
+        if self._has_many_keys and len(values) >= WORTHWHILE_RUN and self._spread_ints(values, timestamps):
             return
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
         _spread_by_key(

@@ -82,7 +82,6 @@ class KeyedProcessOperator(FunctionOperator):
 
     def __init__(self, function: Any, key: Callable[[Any], Any]) -> None:
         super().__init__(function)
-        self._key: Callable[[Any], Any] = key
         self._keys_of = keys_of(key)
 
     def open(self) -> None:

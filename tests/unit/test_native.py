@@ -41,6 +41,37 @@ def test_it_can_be_switched_off() -> None:
     assert said.stdout == "None\n"
 
 
+STORES = """
+import hashlib
+from penstock import Types, ValueStateDescriptor
+from penstock.statestore.backend import KeyContext
+from penstock.statestore.heap import HeapStateBackend
+
+keys = KeyContext()
+backend = HeapStateBackend(keys)
+state = backend.value_state(ValueStateDescriptor("count", Types.LONG()))
+for keys.key in range(100):
+    state.update((state.value() or 0) + keys.key)
+parts = []
+backend.snapshot(range(128), 128).encode(parts.extend)
+print(hashlib.sha256(b"".join(parts)).hexdigest())
+"""
+
+
+@needs_native
+def test_state_is_stored_alike() -> None:
+    """What was stored with the accelerator can be restored without it: it is the same, byte by byte."""
+    found = set()
+    for wanted in ("on", "off"):
+        environment = os.environ | {VARIABLE: wanted}
+        said = subprocess.run(
+            [sys.executable, "-c", STORES], env=environment, capture_output=True, text=True, check=True
+        )
+        found.add(said.stdout)
+    assert len(found) == 1
+    assert len(found.pop()) == 65
+
+
 def context_of(keys: KeyContext) -> Any:
     return ContextAccess(None, None, keys)  # type: ignore[arg-type]
 

@@ -34,6 +34,13 @@ class Slotted:
     __slots__ = ("size",)
 
 
+class Secretive:
+    """Lets nobody see its dictionary."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
 class Colour(enum.Enum):
     RED = 1
 
@@ -88,7 +95,7 @@ def test_objects_that_hold_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "helper", [Limit, Slotted(), Colour.RED, threading.local(), len, ValueError("no"), {"a": 1}, threading]
+    "helper", [Limit, Slotted(), Secretive(), Colour.RED, threading.local(), len, ValueError("no"), {"a": 1}, threading]
 )
 def test_other_things_are_left_alone(helper: Any) -> None:
     before = getattr(helper, "__dict__", None)
