@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.errors import StateAccessError
+from penstock.runtime.last_yield import returning
 from penstock.runtime.process import KeyedProcessOperator, RecordContext, TimerContext, with_collector
 from penstock.runtime.record_calls import call_for_each
 from penstock.runtime.stateless import FunctionOperator
@@ -180,8 +181,8 @@ class BroadcastOperator(FunctionOperator):
         self._data = _DataContext(self.output, self._service, states)
         self._broadcast = _BroadcastContext(self.output, self._service, states)
         super().open()
-        self._first = with_collector(self.function.process_element, 2)
-        self._second = with_collector(self.function.process_broadcast_element, 2)
+        self._first = returning(with_collector(self.function.process_element, 2))
+        self._second = returning(with_collector(self.function.process_broadcast_element, 2))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element``."""
@@ -216,7 +217,7 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
 
     def _resolve(self) -> None:
         super()._resolve()
-        self._second = with_collector(self.function.process_broadcast_element, 2)
+        self._second = returning(with_collector(self.function.process_broadcast_element, 2))
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Put each broadcast record through ``process_broadcast_element``, outside of every key."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.key_functions import keys_of
+from penstock.runtime.last_yield import returning
 from penstock.runtime.process import KeyedProcessOperator, RecordContext, TimerContext, with_collector
 from penstock.runtime.record_calls import call_for_each
 from penstock.runtime.stateless import FunctionOperator
@@ -124,8 +125,8 @@ class CoProcessOperator(FunctionOperator):
         self._service = UnkeyedTimerService(context.clock, context.info.name)
         self._record = _CoContext(self.output, self._service, context.keys)
         super().open()
-        self._first = with_collector(self.function.process_element1, 2)
-        self._second = with_collector(self.function.process_element2, 2)
+        self._first = returning(with_collector(self.function.process_element1, 2))
+        self._second = returning(with_collector(self.function.process_element2, 2))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element1``."""
@@ -159,8 +160,8 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
         self._timer = _CoTimerContext(self.output, service, self.context.keys)
 
     def _resolve(self) -> None:
-        self._first = with_collector(self.function.process_element1, 2)
-        self._second = with_collector(self.function.process_element2, 2)
+        self._first = returning(with_collector(self.function.process_element1, 2))
+        self._second = returning(with_collector(self.function.process_element2, 2))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element1``, with its key current."""

@@ -55,9 +55,11 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
     """Return the error to show: a ``UserFunctionError`` where a function of the program raised, with its traceback."""
     if isinstance(error, UserFunctionError | SerializationError):
         return error
-    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
-        error = error.__cause__  # it came through a generator of Penstock's, which does not let it pass
     place = _find(error)
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration) and place.user_frames is None:
+        # It came through a loop or a generator of Penstock's, which does not let it pass.
+        error = error.__cause__
+        place = _nearer(_find(error), place)
     error = _asked_again(place) or error
     if place.operator is None:
         place.operator = _source_of(error, task)
@@ -136,6 +138,17 @@ def _find(error: BaseException) -> _Place:
             place.record, place.has_record = frame.f_locals["value"], True
         current = current.tb_next
     return place
+
+
+def _nearer(inner: _Place, outer: _Place) -> _Place:
+    """Return the place of an error that was raised anew further out, with what only the outer one knows."""
+    if inner.operator is None:
+        inner.operator, inner.choice, inner.selectors, inner.run = (
+            outer.operator, outer.choice, outer.selectors, outer.run
+        )  # fmt: skip
+    if not inner.has_record:
+        inner.record, inner.has_record = outer.record, outer.has_record
+    return inner
 
 
 def _asked_again(place: _Place) -> Exception | None:

@@ -12,20 +12,25 @@ For every record, the interpreter makes a generator, runs it, runs it again to f
 away, which can take longer than what the function does. Where nothing follows a ``yield``, ``return (total,)`` gives
 the same results: a function returns them as anything that can be iterated. Here the bytecode of such functions is
 changed accordingly, in a copy. A function that does anything after a ``yield``, yields in a loop or within ``try`` or
-``with``, stays as it is, and so do all functions of interpreters whose bytecode is not as expected.
+``with``, or returns something else than ``None``, stays as it is, and so do all functions of interpreters whose bytecode
+is not as expected.
+
+A generator turns a ``StopIteration`` of its own into a ``RuntimeError``. From Python 3.12 on, the bytecode does that;
+whoever calls functions made here does it for 3.11: see :func:`stopped`.
 """
 
 from __future__ import annotations
 
 import dis
 import inspect
+from itertools import pairwise
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["returning"]
+__all__ = ["returning", "stopped"]
 
 _PASSED_BY = frozenset({"RESUME", "NOP"})
 _NOT_CHANGED = frozenset({"SEND", "GET_YIELD_FROM_ITER", "YIELD_FROM", "GET_AWAITABLE"})
@@ -47,6 +52,11 @@ def returning(call: Callable[..., Any]) -> Callable[..., Any]:
     return MethodType(made, call.__self__) if isinstance(call, MethodType) else made
 
 
+def stopped(error: StopIteration) -> RuntimeError:
+    """Return what to raise from a ``StopIteration`` that a function has raised: others would take it for an end."""
+    return RuntimeError(f"a function raised StopIteration({', '.join(map(repr, error.args))})")
+
+
 def _changed(code: CodeType) -> CodeType | None:
     """Return the code that returns what it yields last; ``None`` where something follows a ``yield``."""
     bytecode = dis.Bytecode(code)
@@ -55,7 +65,7 @@ def _changed(code: CodeType) -> CodeType | None:
     yields = [place for place, name in enumerate(names) if name == "YIELD_VALUE"]
     if not yields or _NOT_CHANGED.intersection(names) or not _has_only_the_handler_of_generators(bytecode):
         return None
-    if not all(_ends_after(instructions, place) for place in yields):
+    if not all(_ends_after(instructions, place) for place in yields) or not _returns_nothing(instructions):
         return None
     raw = bytearray(code.co_code)
     start = instructions[names.index("RETURN_GENERATOR")].offset
@@ -90,6 +100,16 @@ def _ends_after(instructions: list[dis.Instruction], place: int) -> bool:
         return True
     then = next(steps, None)
     return last.opname == "LOAD_CONST" and then is not None and then.opname == "RETURN_VALUE"
+
+
+def _returns_nothing(instructions: list[dis.Instruction]) -> bool:
+    """Tell whether ``return`` always means ``None``: the caller of a generator does not see what else it returns."""
+    for before, instruction in pairwise(instructions):
+        if instruction.opname == "RETURN_VALUE" and (before.opname != "LOAD_CONST" or before.argval is not None):
+            return False
+        if instruction.opname == "RETURN_CONST" and instruction.argval is not None:
+            return False
+    return True
 
 
 def _steps(instructions: list[dis.Instruction], place: int) -> Iterator[dis.Instruction]:

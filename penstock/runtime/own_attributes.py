@@ -7,6 +7,8 @@ takes three times as long as the same line in the program that sent it. A dictio
 
 from __future__ import annotations
 
+import sys
+from types import GetSetDescriptorType
 from typing import Any
 
 __all__ = ["give_own_attributes"]
@@ -16,6 +18,8 @@ _DEPTH = 4
 
 _set: Any = object.__setattr__  # also of objects that refuse to be changed, such as frozen dataclasses
 _HEAP_TYPE = 1 << 9
+_REFERENCES = 3
+"""Who refers to the dictionary of an object that is asked for it: the object, a variable and a call's argument."""
 
 
 def give_own_attributes(holder: object) -> None:
@@ -27,18 +31,33 @@ def give_own_attributes(holder: object) -> None:
         for each in level:
             if id(each) not in seen and _is_simple(type(each)):
                 seen.add(id(each))
-                attributes = dict(vars(each))
-                _set(each, "__dict__", attributes)
-                held.extend(attributes.values())
+                held.extend(_renew_attributes(each))
         level = held
 
 
+def _renew_attributes(owner: object) -> list[object]:
+    """Give an object a dictionary of its own; return what is in it."""
+    try:
+        attributes = vars(owner)
+        # A dictionary that somebody else refers to as well must stay the same one, and one of another kind what it is.
+        if type(attributes) is dict and sys.getrefcount(attributes) == _REFERENCES:
+            _set(owner, "__dict__", dict(attributes))
+        return list(attributes.values())
+    except (AttributeError, TypeError):  # a type in C, whose dictionary is its own affair
+        return []
+
+
 def _is_simple(kind: type) -> bool:
-    """Tell whether a class and all it builds upon are written in Python: what others do with a dictionary is theirs."""
+    """Tell whether a class and all it builds upon are written in Python and leave attributes to the language.
+
+    Classes that say how their objects are pickled are left out: such an object may be one that all threads share.
+    """
+    described = next((vars(base)["__dict__"] for base in kind.__mro__ if "__dict__" in vars(base)), None)
     return (
-        kind.__dictoffset__ != 0
+        isinstance(described, GetSetDescriptorType)
         and not issubclass(kind, type)
         and kind.__getattribute__ is object.__getattribute__
+        and kind.__reduce__ is object.__reduce__
+        and kind.__reduce_ex__ is object.__reduce_ex__
         and all(base.__flags__ & _HEAP_TYPE for base in kind.__mro__[:-1])
-        and not any("__dict__" in vars(base) and isinstance(vars(base)["__dict__"], property) for base in kind.__mro__)
     )

@@ -60,7 +60,7 @@ class ProcessOperator(FunctionOperator):
         self._service = UnkeyedTimerService(self.context.clock, info.name)
         self._record = RecordContext(self.output, self._service, self.context.keys)
         super().open()
-        self._call = with_collector(self.function.process_element, 2)
+        self._call = returning(with_collector(self.function.process_element, 2))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function."""
@@ -98,7 +98,7 @@ class KeyedProcessOperator(FunctionOperator):
         self._make_contexts(KeyedTimerService(self.timers))
         super().open()
         self._resolve()
-        self._call_timer = with_collector(self.function.on_timer, 2)
+        self._call_timer = returning(with_collector(self.function.on_timer, 2))
 
     def _make_contexts(self, service: KeyedTimerService) -> None:
         """Make what the function sees."""
@@ -107,7 +107,7 @@ class KeyedProcessOperator(FunctionOperator):
 
     def _resolve(self) -> None:
         """Find what is called for a record."""
-        self._call = with_collector(self.function.process_element, 2)
+        self._call = returning(with_collector(self.function.process_element, 2))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function, with its key current."""
@@ -147,5 +147,5 @@ class KeyedProcessOperator(FunctionOperator):
 
 
 def with_collector(call: Callable[..., Any], arguments: int) -> Callable[..., Any]:
-    """Return what gives the results of a function: for one that takes a collector as in Java, what was collected."""
-    return ListCollector.wrap(call) if takes_collector(call, arguments) else returning(call)
+    """Return the function itself, or, if it takes a collector as in Java, one that returns what was collected."""
+    return ListCollector.wrap(call) if takes_collector(call, arguments) else call

@@ -6,6 +6,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.native import native
+from penstock.runtime.last_yield import stopped
 from penstock.runtime.timers import one_by_one
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.key_cell import KeyCell
@@ -42,24 +43,27 @@ def _call_for_each(
         keys.forget()
         current, record_keys = KeyCell(), repeat(None, len(values))  # a place that nobody looks at
     results: Values = []
+    times: Timestamps = None if timestamps is None else []
     add = results.append  # extend() would make room for eight results of every generator, and take it back
-    if timestamps is None:
-        context.time = None
-        for value, current.key in zip(values, record_keys, strict=True):
-            found = call(value, context)
-            if found is not None:
-                for result in found:
-                    add(result)
-        return results, None
-    times: list[int] = []
-    add_time = times.append
-    for value, current.key, timestamp in zip(values, record_keys, timestamps, strict=True):
-        context.time = timestamp
-        found = call(value, context)
-        if found is not None:
-            for result in found:
-                add(result)
-                add_time(timestamp)
+    try:
+        if timestamps is None or times is None:
+            context.time = None
+            for value, current.key in zip(values, record_keys, strict=True):
+                found = call(value, context)
+                if found is not None:
+                    for result in found:
+                        add(result)
+        else:
+            add_time = times.append
+            for value, current.key, timestamp in zip(values, record_keys, timestamps, strict=True):
+                context.time = timestamp
+                found = call(value, context)
+                if found is not None:
+                    for result in found:
+                        add(result)
+                        add_time(timestamp)
+    except StopIteration as error:
+        raise stopped(error) from error
     return results, times
 
 
@@ -104,9 +108,11 @@ def _call_for_each_natively(
     failed: Values = []
     try:
         native.call_for_each(call, values, record_keys, timestamps, keys, KeyContext, context, results, times, failed)
-    except BaseException:
+    except BaseException as error:
         if failed:
             value = failed[0]  # noqa: F841 - this is where the explanation of a failure finds the record
+        if isinstance(error, StopIteration):
+            raise stopped(error) from error
         raise
     return results, times
 

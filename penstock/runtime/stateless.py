@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
 from penstock.runtime.functions import ListCollector, resolve_function, takes_collector
-from penstock.runtime.last_yield import returning
+from penstock.runtime.last_yield import returning, stopped
 from penstock.runtime.operator import Operator
 from penstock.vocabulary.functions import FilterFunction, FlatMapFunction, Function, MapFunction
 
@@ -105,18 +105,20 @@ class FlatMapOperator(FunctionOperator):
         call = self._call
         results: Values = []
         extend = results.extend
-        times: Timestamps = None
-        if timestamps is None:
-            for value in values:
-                found = call(value)
-                if found is not None:
-                    extend(found)
-        else:
-            times = []
-            for value, timestamp in zip(values, timestamps, strict=True):
-                found = call(value)
-                if found is not None:
-                    extend(found)
-                    times.extend([timestamp] * (len(results) - len(times)))
+        times: Timestamps = None if timestamps is None else []
+        try:
+            if timestamps is None or times is None:
+                for value in values:
+                    found = call(value)
+                    if found is not None:
+                        extend(found)
+            else:
+                for value, timestamp in zip(values, timestamps, strict=True):
+                    found = call(value)
+                    if found is not None:
+                        extend(found)
+                        times.extend([timestamp] * (len(results) - len(times)))
+        except StopIteration as error:
+            raise stopped(error) from error
         if results:
             self.output.emit(results, times)

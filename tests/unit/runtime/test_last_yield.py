@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock import KeyedProcessFunction, UserFunctionError
+from penstock import KeyedProcessFunction, OutputTag, ProcessFunction, UserFunctionError
 from penstock.runtime.last_yield import returning
 from tests.unit.local_jobs import environment, results, run_locally
 
@@ -96,6 +96,16 @@ class Kept:
     def uses_what_is_sent(self, value: int) -> Iterator[Any]:
         sent = yield value
         self.calls += sent is None
+
+    def returns_something_else(self, value: int) -> Any:
+        if value < 2:
+            return [value, "x"]
+        yield value
+
+    def returns_false(self, value: int) -> Any:
+        if value < 2:
+            return False
+        yield value
 
     def returns_a_value(self, value: int) -> Any:
         yield value
@@ -187,6 +197,45 @@ def test_a_function_that_raises_stop_iteration_is_explained() -> None:
     assert "Stops" in caught.value.function
     assert "StopIteration" in caught.value.error
     assert caught.value.record == "2"
+
+
+def test_a_plain_function_that_raises_stop_iteration_is_explained() -> None:
+    env = environment()
+    env.from_collection([1, 2]).map(lambda value: value if value < 2 else next(iter(()))).print()
+    with pytest.raises(UserFunctionError) as caught:
+        run_locally(env)
+    assert "StopIteration" in caught.value.error
+    assert caught.value.record == "2"
+
+
+TAG = OutputTag("words")
+
+
+class Feeds(ProcessFunction[list[str], str]):
+    """Ends its loop when an iterator ends, as it thinks."""
+
+    def process_element(self, value: list[str], ctx: ProcessFunction.Context) -> Any:
+        texts = iter(value)
+        while True:
+            try:
+                ctx.output(TAG, next(texts))
+            except StopIteration:
+                return []
+
+
+def first_word(text: str) -> Iterator[str]:
+    word = next(word for word in text.split() if word)
+    yield word
+
+
+def test_nobody_upstream_takes_it_for_the_end_of_something() -> None:
+    """Without an exchange, what a function fails with passes through the functions before it."""
+    env = environment()
+    stream = env.from_collection([["a b", "", "c"]]).process(Feeds())
+    stream.get_side_output(TAG).flat_map(first_word).print()
+    with pytest.raises(UserFunctionError) as caught:
+        run_locally(env)
+    assert "first_word" in caught.value.function
 
 
 class Doubles(KeyedProcessFunction[int, int, int]):

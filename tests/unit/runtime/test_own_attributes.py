@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dis
 import enum
+import io
 import pickle
 import threading
 from dataclasses import FrozenInstanceError, dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 
@@ -28,6 +29,31 @@ class Limit:
 @dataclass(frozen=True)
 class Frozen:
     size: int
+
+
+class Shared:
+    """Objects with one dictionary for all of them."""
+
+    common: ClassVar[dict[str, int]] = {"size": 1}
+
+    def __init__(self) -> None:
+        self.__dict__ = self.common
+
+
+class Reduced(Limit):
+    """Says itself how it is pickled."""
+
+    def __reduce__(self) -> Any:
+        return Reduced, ()
+
+
+class Ordered(dict[str, Any]):
+    """A dictionary of another kind."""
+
+
+class WithOther:
+    def __init__(self) -> None:
+        self.__dict__ = Ordered(size=1)
 
 
 class Slotted:
@@ -94,8 +120,28 @@ def test_objects_that_hold_each_other() -> None:
     assert one.helper.helper is one
 
 
+@pytest.mark.parametrize("helper", [Shared(), WithOther(), Reduced()], ids=["shared", "of another kind", "reduced"])
+def test_dictionaries_that_are_more_than_that_stay(helper: Any) -> None:
+    before = helper.__dict__
+    give_own_attributes(MapStep(function=Limit(helper)))
+    assert helper.__dict__ is before
+
+
 @pytest.mark.parametrize(
-    "helper", [Limit, Slotted(), Secretive(), Colour.RED, threading.local(), len, ValueError("no"), {"a": 1}, threading]
+    "helper",
+    [
+        io.BytesIO(),
+        TypeVar("T"),
+        Limit,
+        Slotted(),
+        Secretive(),
+        Colour.RED,
+        threading.local(),
+        len,
+        ValueError("no"),
+        {"a": 1},
+        threading,
+    ],
 )
 def test_other_things_are_left_alone(helper: Any) -> None:
     before = getattr(helper, "__dict__", None)
