@@ -12,8 +12,8 @@ For every record, the interpreter makes a generator, runs it, runs it again to f
 away, which can take longer than what the function does. Where nothing follows a ``yield``, ``return (total,)`` gives
 the same results: a function returns them as anything that can be iterated. Here the bytecode of such functions is
 changed accordingly, in a copy. A function that does anything after a ``yield``, yields in a loop or within ``try`` or
-``with``, or returns something else than ``None``, stays as it is, and so do all functions of interpreters whose bytecode
-is not as expected.
+``with``, or returns something else than ``None``, stays as it is, and so do all functions of interpreters with another
+bytecode than expected.
 
 A generator turns a ``StopIteration`` of its own into a ``RuntimeError``. From Python 3.12 on, the bytecode does that;
 whoever calls functions made here does it for 3.11: see :func:`stopped`.
