@@ -3,7 +3,7 @@
 Most programs key a stream by the record itself, a field or an attribute: ``lambda order: order[0]``. Every record
 passes its key selector twice, on its way out and on its way in, and calling a Python function takes longer than what
 such a function does. Their bytecode says whether they are of that kind; :mod:`operator` has functions that take the
-same part of a record at the speed of C.
+same part of a record at the speed of C. Timestamp assigners that take a field of the record are like them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from penstock.runtime.elements import Values
 
     KeyFunction = Callable[[Any], Any]
 
-__all__ = ["keys_of", "simplified", "the_record"]
+__all__ = ["keys_of", "simplified", "simplified_extractor", "the_record"]
 
 
 def the_record(value: Any) -> Any:
@@ -34,26 +34,34 @@ class _Patterns:
     # The names are those that a program may choose freely: bytecode has their places only.
     functions = (lambda record: record, lambda record: record[0], lambda record: record.field)
     methods = (lambda _, record: record, lambda _, record: record[0], lambda _, record: record.field)
+    extractors = (lambda _, record, __: record, lambda _, record, __: record[0], lambda _, record, __: record.field)
 
 
 def simplified(function: KeyFunction) -> KeyFunction:
     """Return a built-in function that gives the same keys; the function itself if it does more than taking a part."""
     if isinstance(function, MethodType):
-        plain, patterns = function.__func__, _Patterns.methods
-    else:
-        plain, patterns = function, _Patterns.functions  # type: ignore[assignment]
+        return _part_taken(function.__func__, _Patterns.methods) or function
+    return _part_taken(function, _Patterns.functions) or function
+
+
+def simplified_extractor(extract: Callable[[Any, int], int]) -> KeyFunction | None:
+    """Return a built-in function of the record alone that gives the timestamps of an assigner, if there is one."""
+    return _part_taken(extract.__func__, _Patterns.extractors) if isinstance(extract, MethodType) else None
+
+
+def _part_taken(plain: Any, patterns: Sequence[Any]) -> KeyFunction | None:
     if not isinstance(plain, FunctionType) or plain.__defaults__ or plain.__closure__:
-        return function
+        return None
     code = plain.__code__
     identity, item, attribute = (pattern.__code__ for pattern in patterns)
     if _is_like(code, identity):
         return the_record
     if _is_like(code, item) and len(code.co_consts) == len(item.co_consts):
         position = code.co_consts[item.co_consts.index(0)]
-        return itemgetter(position) if isinstance(position, int | str) else function
+        return itemgetter(position) if isinstance(position, int | str) else None
     if _is_like(code, attribute):
         return attrgetter(code.co_names[0])
-    return function
+    return None
 
 
 def _is_like(code: CodeType, pattern: CodeType) -> bool:

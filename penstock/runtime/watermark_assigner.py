@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
+from penstock.runtime.key_functions import simplified_extractor
 from penstock.vocabulary.watermark_generators import MaxTimestampGenerator, WatermarkOutput
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class WatermarkAssigner(WatermarkOutput):
         if assigner is not None and hasattr(assigner, "set_clock"):
             assigner.set_clock(clock.now)
         self._extract: Callable[[Any, int], int] | None = None if assigner is None else assigner.extract_timestamp
+        self._part = None if self._extract is None else simplified_extractor(self._extract)
         self._idle_timeout = own.idle_timeout_ms
         self._clock = clock
         self._emit = emit
@@ -76,6 +79,10 @@ class WatermarkAssigner(WatermarkOutput):
         extract = self._extract
         if extract is None:
             return timestamps
+        if self._part is not None:
+            # If that fails, the assigner itself is asked, so that the error shows the record and the program's line.
+            with suppress(Exception):
+                return list(map(self._part, values))
         if timestamps is None:
             return [extract(value, MIN_TIMESTAMP) for value in values]
         return [extract(value, timestamp) for value, timestamp in zip(values, timestamps, strict=True)]

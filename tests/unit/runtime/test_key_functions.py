@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from penstock import KeySelector, Row, StreamExecutionEnvironment, UserFunctionError
-from penstock.runtime.key_functions import keys_of, simplified, the_record
+from penstock import (
+    KeySelector,
+    Row,
+    StreamExecutionEnvironment,
+    TimestampAssigner,
+    UserFunctionError,
+    WatermarkStrategy,
+)
+from penstock.runtime.key_functions import keys_of, simplified, simplified_extractor, the_record
 from tests.unit.local_jobs import environment, results, run_locally
 
 
@@ -125,3 +132,43 @@ def test_a_running_sum_of_pairs_and_of_what_looks_like_pairs() -> None:
     records = [("a", 1), ("b", 5), ("a", 2), ["l", 1], ["l", 2], ("c", 1, "first"), ("c", 2, "second")]
     sums = results(env.from_collection(records).key_by(lambda record: record[0]).sum(1))
     assert sums == [("a", 1), ("b", 5), ("a", 3), ["l", 1], ["l", 3], ("c", 1, "first"), ("c", 3, "first")]
+
+
+class ByColumn(TimestampAssigner):
+    """Takes the time from the record's second field."""
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return value[1]  # type: ignore[no-any-return]
+
+
+class Computed(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return value[1] + 1  # type: ignore[no-any-return]
+
+
+class Earlier(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return record_timestamp
+
+
+def test_timestamp_assigners_that_take_a_field() -> None:
+    found = simplified_extractor(ByColumn().extract_timestamp)
+    assert found is not None
+    assert found(("a", 5)) == 5
+
+
+@pytest.mark.parametrize("assigner", [Computed(), Earlier()])
+def test_other_timestamp_assigners_stay(assigner: TimestampAssigner) -> None:
+    assert simplified_extractor(assigner.extract_timestamp) is None
+    assert simplified_extractor(lambda value, _: value[0]) is None
+
+
+def test_the_record_without_a_timestamp_is_named() -> None:
+    env = environment()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(ByColumn())
+    env.from_collection([("a", 1), ("b",)]).assign_timestamps_and_watermarks(strategy).print()
+    with pytest.raises(UserFunctionError) as caught:
+        run_locally(env)
+    assert caught.value.record == "('b',)"
+    assert "IndexError" in caught.value.error
+    assert "extract_timestamp" in caught.value.user_traceback
