@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--must-hold",
         action="store_true",
-        help="every throughput job on the better mode of each system, under 30 minutes",
+        help="every throughput job on the better mode of each system, half an hour",
     )
     parser.add_argument("--records", type=int, help="records per throughput job; slow systems get fewer, see the table")
     parser.add_argument("--repeats", type=int, help="measurements of each job on each system (3; 1 with --quick)")

@@ -1,8 +1,8 @@
 """The command: ``python -m benchmarks.profile JOB`` says where the time of a job on penstock goes, per record and hop.
 
 py-spy samples every process of the job from outside. A sample counts for the innermost frame that says what the time
-was spent on: C functions count for their callers, the standard library for whoever called it. All that the JVM
-does is transport; its processor time is read from the system.
+was spent on: C functions, the accelerator's too, count for their callers, the standard library for whoever called it.
+All that the JVM does is transport; its processor time is read from the system.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from benchmarks.processors import processor_times
 from benchmarks.report import commit, machine
 
 _ROOT = Path(__file__).parent.parent
+_HISTORY = Path(__file__).parent / "history"
 CATEGORIES = (
     "user code",
     "state",
@@ -187,16 +189,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--records", type=int, help="records per job; those of the benchmark's full size if left out")
     parser.add_argument("--parallelism", type=int, default=2)
     parser.add_argument("--rate", type=int, default=100, help="samples per second and process (100)")
-    parser.add_argument("--output", type=Path, help="JSON file for the tables")
+    parser.add_argument("--output", type=Path, help="JSON file; benchmarks/history/<date>-<commit>-profile.json")
     options = parser.parse_args(arguments)
     tables = {}
     for job in choose_jobs(options.jobs):
         records = options.records or job.records
         tables[job.name] = profile(job.name, records, parallelism=options.parallelism, rate=options.rate)
         print(f"{markdown(job.name, tables[job.name])}\n", flush=True)
-    if options.output:
-        document = {"commit": commit(), "machine": machine(), "ns per record": tables}
-        options.output.write_text(json.dumps(document, indent=1) + "\n")
+    path = options.output or _HISTORY / f"{datetime.now(UTC):%Y-%m-%d}-{commit()}-profile.json"
+    document = {"commit": commit(), "machine": machine(), "ns per record": tables}
+    path.write_text(json.dumps(document, indent=1) + "\n")
+    print(f"written: {path}")
     return 0
 
 
