@@ -137,8 +137,8 @@ def build(environment: StreamExecutionEnvironment, assignment: Assignment) -> No
 
 def _fed(environment: StreamExecutionEnvironment, assignment: Assignment) -> DataStream:
     """Returns numbers from a socket that stays open until the last windows of the clock have ended."""
-    # Bundles of up to a second delay records and timers, so the end waits for many windows.
-    feeder = NumberFeeder(assignment.records, 10 * nexmark.PROCESSING_MS / 1_000)
+    # All numbers are in the buffers of the connection at once; working them off may take as many windows as this.
+    feeder = NumberFeeder(assignment.records, 30 * nexmark.PROCESSING_MS / 1_000)
     feeder.start()
     lines = DataStream(environment._j_stream_execution_environment.socketTextStream(feeder.host, feeder.port))
     return lines.map(int, output_type=LONG).set_parallelism(1).rebalance()
