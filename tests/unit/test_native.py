@@ -8,8 +8,10 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,8 +31,11 @@ IS_OFF = os.environ.get(VARIABLE) == "off"
 needs_native = pytest.mark.skipif(native is None, reason="the accelerator is not in use")
 
 
-@pytest.mark.skipif(IS_OFF or shutil.which(os.environ.get("CC", "cc")) is None, reason="not wanted, or no C compiler")
-def test_it_is_in_use_where_there_is_a_compiler() -> None:
+CAN_BE_BUILT = shutil.which(os.environ.get("CC", "cc")) and Path(sysconfig.get_path("include"), "Python.h").exists()
+
+
+@pytest.mark.skipif(IS_OFF or not CAN_BE_BUILT, reason="not wanted, or no C compiler, or no headers of Python")
+def test_it_is_in_use_where_it_can_be_built() -> None:
     assert native is not None
 
 
