@@ -120,8 +120,8 @@ call_for_one(PyObject *call, PyObject *value, PyObject *key, PyObject *time, PyO
 
 /* call_for_each(call, values, keys, timestamps, cell, plain, context, results, times, failed)
 
-   keys is a list, an iterator or None, timestamps and times are lists or None; plain is the class of cells that only store a key. The record
-   whose function raises is appended to failed. */
+   keys is a list, an iterator or None, timestamps and times are lists or None; plain is the class of cells that only
+   store a key. The record whose function raises is appended to failed. */
 PyObject *
 call_for_each(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {

@@ -181,12 +181,13 @@ class SplitSourceOperator(SourceOperator):
             if records is None:
                 self._finish_split(current)
                 return Poll.EMITTED
-            if records[0]:
+            values, timestamps = map(_as_run, records)
+            if values:
                 if current.assigner is None:
-                    self.output.emit(*records)
+                    self.output.emit(values, timestamps)
                 else:
-                    current.assigner.process(*records)
-                self._pacer.end(len(records[0]))
+                    current.assigner.process(values, timestamps)
+                self._pacer.end(len(values))
                 return Poll.EMITTED
         return Poll.FINISHED if self._is_cancelled or not (self._open or self._is_discovering) else Poll.NOTHING
 
@@ -280,3 +281,8 @@ class SplitSourceOperator(SourceOperator):
             self.output.emit_watermark(advanced)
         if changed is not None:
             self.output.emit_status(changed)
+
+
+def _as_run(records: Any) -> Any:
+    """Return the list that a run consists of; a reader of the program may return another sequence, or nothing."""
+    return records if records is None or type(records) is list else list(records)

@@ -269,3 +269,24 @@ def test_a_source_with_a_strategy_through_the_api() -> None:
     stream = env.from_source(NumberSequenceSource(1, 4), WatermarkStrategy.no_watermarks(), "numbers")
     assert stream.get_name() == "numbers"
     assert sorted(results(stream)) == [1, 2, 3, 4]
+
+
+class InTuples(Fed):
+    """Its readers return tuples."""
+
+    def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[int]:
+        return TupleReader(self, split, position or 0)
+
+
+class TupleReader(FedReader):
+    def read(self, limit: int) -> Any:
+        found = super().read(limit)
+        return None if found is None else (tuple(found[0]), tuple(found[0]))
+
+
+def test_a_reader_may_return_other_sequences_than_lists() -> None:
+    source = InTuples(1)
+    source.feeds[0] = [[1, 2], [3]]
+    bench = SourceBench(source)
+    assert bench.drain() is Poll.NOTHING
+    assert [element[1:] for element in bench.main.elements] == [([1, 2], [1, 2]), ([3], [3])]
