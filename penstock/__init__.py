@@ -112,6 +112,7 @@ __all__ = [
     "CheckpointListener",
     "CheckpointRollingPolicy",
     "CheckpointStorage",
+    "CheckpointStorageError",
     "CheckpointedFunction",
     "CheckpointingMode",
     "CloseableIterator",

@@ -11,6 +11,7 @@
     ├── MalformedRecordError        a source found a record it cannot read; names the file or topic and the place
     ├── ExternalSystemError         a database, broker or the like cannot be reached, or refuses what it is asked for
     ├── CheckpointError             a checkpoint or savepoint cannot be taken, stored, found or used
+    │   ├── CheckpointStorageError  the directory for checkpoints or savepoints cannot be written
     │   ├── CorruptCheckpointError  a file of it is missing, truncated or damaged; names the file
     │   └── StateRestoreError       state cannot be read back; names the operator, the state and the key group
     ├── ClusterError                Spark, Java or the cluster is not what the job needs
@@ -26,6 +27,7 @@ from typing import Any
 
 __all__ = [
     "CheckpointError",
+    "CheckpointStorageError",
     "ClusterError",
     "CorruptCheckpointError",
     "ExternalSystemError",
@@ -104,6 +106,10 @@ class ExternalSystemError(PenstockError):
 
 class CheckpointError(PenstockError):
     """A checkpoint or savepoint cannot be taken, stored, found or used."""
+
+
+class CheckpointStorageError(CheckpointError):
+    """A directory for checkpoints or savepoints cannot be written; a job that needs it does not start."""
 
 
 class CorruptCheckpointError(CheckpointError):

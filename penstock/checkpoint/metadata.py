@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckpointMetadata", "OperatorInfo", "OperatorMetadata"]
 
 _MAGIC = b"PENCHKPT"
+_FLINK_MAGIC = bytes.fromhex("4960672d")
 _VERSION = 2
 _HEAD = struct.Struct("<8sHQI")
 
@@ -134,6 +135,9 @@ class CheckpointMetadata:
         Raises:
             CorruptCheckpointError: The file is truncated, damaged or of a newer version.
         """
+        if data[: len(_FLINK_MAGIC)] == _FLINK_MAGIC:
+            problem = "was written by Apache Flink, whose state only Flink reads; here a job starts without it"
+            raise CorruptCheckpointError(name, problem)
         if len(data) < _HEAD.size or data[: len(_MAGIC)] != _MAGIC:
             raise CorruptCheckpointError(name, f"is truncated at {len(data)} bytes or holds no checkpoint metadata")
         _, version, length, checksum = _HEAD.unpack_from(data)

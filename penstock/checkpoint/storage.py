@@ -245,8 +245,15 @@ def load_checkpoint(location: str, files_of: FilesOf = local_files_of) -> tuple[
     name = f"{directory}/{METADATA}"
     size = files.size_of(name)
     if size is None:
-        nearby = [each for each in files.names_in(directory) if _CHECKPOINT.fullmatch(each)]
-        hint = f" It has {', '.join(nearby)}: choose one of them." if nearby else " It may not have been completed."
+        found = files.names_in(directory)
+        nearby = [each for each in found if _CHECKPOINT.fullmatch(each)]
+        hint = (
+            f" It has {', '.join(nearby)}: choose one of them."
+            if nearby
+            else " It may not have been completed."
+            if found
+            else " There is no such directory, or it is empty."
+        )
         message = f"There is no checkpoint or savepoint at {location}: {METADATA} is missing.{hint}"
         raise CheckpointError(message)
     metadata = CheckpointMetadata.decode(files.open(name).read_at(0, size), name)

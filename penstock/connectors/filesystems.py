@@ -14,6 +14,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from penstock.checkpoint.files import LocalFiles, local_files_of
+from penstock.connectors.hdfs_library import HDFS_SCHEMES, check_hdfs_library, first_line
 from penstock.errors import CheckpointError, CorruptCheckpointError
 
 if TYPE_CHECKING:
@@ -56,7 +57,12 @@ def arrow_files_of(location: str) -> tuple[Any, str]:
     scheme, separator, rest = location.partition("://")
     if not separator or scheme == "file":
         return fs.LocalFileSystem(), local_files_of(location)[1]
-    file_system, path = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    if scheme in HDFS_SCHEMES:
+        check_hdfs_library()
+    try:
+        file_system, path = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    except OSError as error:
+        raise OSError(first_line(error)) from None
     return file_system, path.rstrip("/")
 
 

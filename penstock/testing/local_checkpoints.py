@@ -6,6 +6,7 @@ which may be many records later.
 
 from __future__ import annotations
 
+import posixpath
 from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from penstock.checkpoint.coordination import (
     Trigger,
 )
 from penstock.checkpoint.coordinator import CheckpointCoordinator
+from penstock.checkpoint.job_storage import try_savepoint_directory
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, vertex_operators
 from penstock.checkpoint.rescaling import plan_restore
@@ -185,6 +187,7 @@ class LocalCheckpoints:
     def begin_savepoint(self, directory: str | None, *, stop: bool, drain: bool) -> str:
         """Begin a savepoint and return the directory it will be in."""
         location = self._access.new_savepoint_directory(directory)
+        try_savepoint_directory(self._access, posixpath.dirname(location))
         self._perform(
             self._coordinator.savepoint_requested(
                 location, self._clock.now(), location=location, stop=stop, drain=drain

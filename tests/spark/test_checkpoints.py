@@ -20,7 +20,7 @@ from penstock import (
     UserFunctionError,
     WatermarkStrategy,
 )
-from penstock.errors import JobCancelledError, JobFailedError
+from penstock.errors import CheckpointStorageError, JobCancelledError, JobFailedError
 from tests.spark.checkpoint_bench import SUMS, CheckpointBench, checkpoint_ids, result
 from tests.spark.checkpoint_jobs import Fuse, Sum, Tap, Tapped, WaitFor, numbers
 from tests.spark.jobs import wait_until
@@ -284,3 +284,16 @@ def test_a_path_without_a_checkpoint_is_refused_before_anything_starts(bench: Ch
 def test_state_may_hold_objects_of_the_programs_own_script(tmp_path: Path) -> None:
     with program(tmp_path, PROGRAMS / "own_state_classes.py", str(tmp_path)) as started:
         assert started.run(150).splitlines() == ["Number(value=125250)", "restored"]
+
+
+def test_storage_that_only_executors_cannot_write_ends_the_job_at_once(
+    bench: CheckpointBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.checkpoint.job_storage.try_checkpoint_directory", lambda _: None)
+    env = bench.env(execution__checkpointing__dir="file:///proc/nope")
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(5, 0))
+    bench.sums(env)
+    bench.tap.open(50)
+    with pytest.raises(CheckpointStorageError, match="Checkpoints cannot be written to file:///proc/nope"):
+        env.execute()
+    assert bench.diary.lines("restored") == [], "no function was opened"

@@ -218,3 +218,16 @@ def test_a_savepoint_as_a_data_frame(bench: CheckpointBench) -> None:
     found = {row.key: tuple(json.loads(row.value)) for row in frame.collect()}
     assert found == {str(key): (len(range(key, 40, 3)), sum(range(key, 40, 3))) for key in range(3)}
     assert savepoint.to_data_frame().where("kind = 'operator list'").count() == 40
+
+
+def test_a_savepoint_that_cannot_be_written_leaves_the_job_alone(bench: CheckpointBench) -> None:
+    env = bench.env(None)
+    bench.sums(env)
+    bench.tap.open(20)
+    client = running(env.execute_async())
+    with pytest.raises(CheckpointError, match="Savepoints cannot be written to file:///proc/nope"):
+        client.trigger_savepoint("file:///proc/nope").result(30)
+    assert client.get_job_status().result() is JobStatus.RUNNING
+    bench.tap.open(50)
+    result(client)
+    assert bench.results.read() == SUMS

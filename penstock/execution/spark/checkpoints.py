@@ -8,6 +8,7 @@ ticker; a lock puts them in a row.
 from __future__ import annotations
 
 import logging
+import posixpath
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -28,12 +29,12 @@ from penstock.checkpoint.coordination import (
     Trigger,
 )
 from penstock.checkpoint.coordinator import CheckpointCoordinator
+from penstock.checkpoint.job_storage import try_savepoint_directory
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, subtask_names, vertex_operators
 from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore
-from penstock.checkpoint.storage import CheckpointStore, StorageAccess, is_kept_after, load_checkpoint
-from penstock.connectors.filesystems import files_of
+from penstock.checkpoint.storage import CheckpointStore, is_kept_after
 from penstock.errors import CheckpointError, CorruptCheckpointError
 from penstock.execution.spark.checkpoint_link import CheckpointAccess
 from penstock.execution.spark.messages import (
@@ -45,13 +46,13 @@ from penstock.execution.spark.messages import (
     SubtaskFinished,
     TriggerCheckpoint,
 )
-from penstock.vocabulary.checkpoint_storage import JobManagerCheckpointStorage
 from penstock.vocabulary.job import CompletableFuture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
+    from penstock.checkpoint.job_storage import JobStorage
     from penstock.execution.spark.control_server import ControlServer
     from penstock.graph.job import Job
     from penstock.runtime.clock import Clock
@@ -64,17 +65,14 @@ _log = logging.getLogger("penstock.checkpoints")
 class Checkpoints:
     """The checkpoints and savepoints of one job, over all its attempts."""
 
-    def __init__(self, job: Job, clock: Clock) -> None:
+    def __init__(self, job: Job, clock: Clock, storage: JobStorage) -> None:
         self._job = job
         self._clock = clock
         self._settings = CoordinatorSettings.of(job.checkpoints)
-        storage = job.checkpoints.get_checkpoint_storage() or JobManagerCheckpointStorage()
-        self._access = StorageAccess(storage, job.id, files_of)
-        if job.savepoint_directory is not None:
-            self._access.savepoint_directory = job.savepoint_directory
+        self._access = storage.access
         self._store = CheckpointStore(self._access)
         self._infos = operator_infos(job.plan)
-        self._start = None if job.restore_path is None else load_checkpoint(job.restore_path, files_of)
+        self._start = storage.start
         next_id = 1 if self._start is None else self._start[0].checkpoint_id + 1
         self._coordinator = CheckpointCoordinator(self._settings, next_id, subtask_names(job.plan).__getitem__)
         self._changed = threading.Condition()
@@ -175,6 +173,7 @@ class Checkpoints:
         future: CompletableFuture[str] = CompletableFuture()
         try:
             location = self._access.new_savepoint_directory(directory)
+            try_savepoint_directory(self._access, posixpath.dirname(location))
         except CheckpointError as error:
             future.complete_exceptionally(error)
             return future

@@ -10,8 +10,11 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from penstock.checkpoint.job_storage import JobStorage
 from penstock.checkpoint.restart import restart_policy
+from penstock.connectors.filesystems import files_of
 from penstock.errors import (
+    CheckpointStorageError,
     CorruptCheckpointError,
     JobCancelledError,
     JobFailedError,
@@ -47,12 +50,13 @@ _running: weakref.WeakSet[JobRun] = weakref.WeakSet()
 
 def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]) -> JobRun:
     """Find a session with room for the job and start it; returns once it is submitted."""
+    storage = JobStorage.of(job, files_of)  # what cannot work is refused before Spark is asked for anything
     slots = job.plan.spark_slots
     found = find_session(session, job.settings.options, slots)
     acquire_slots(found, job.id, slots)
     try:
         ship_code(found.sparkContext, python_files)
-        run = JobRun(job, found)  # reads the checkpoint to start from, which may be refused
+        run = JobRun(job, found, storage)
     except BaseException:
         release_slots(job.id)
         raise
@@ -64,7 +68,7 @@ def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]
 class JobRun:
     """The handle of a job; a thread of its own supervises it."""
 
-    def __init__(self, job: Job, session: SparkSession) -> None:
+    def __init__(self, job: Job, session: SparkSession, storage: JobStorage) -> None:
         self.job = job
         self.job_id = JobID.from_hex_string(job.id)
         self._session = session
@@ -72,7 +76,7 @@ class JobRun:
         self._policy = restart_policy(
             job.execution_config.get_restart_strategy(), is_checkpointing=job.checkpoints.is_checkpointing_enabled()
         )
-        self._checkpoints = Checkpoints(job, self._clock)
+        self._checkpoints = Checkpoints(job, self._clock, storage)
         self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
         self._status = JobStatus.CREATED
         self._collector = Collector()
@@ -166,7 +170,7 @@ class JobRun:
                     recover_from = self._checkpoints.attempt_failed()
                     number += 1
                     continue  # no failure of the job: the restart strategy need not allow it
-                if isinstance(error, (CorruptCheckpointError, StateRestoreError)):
+                if isinstance(error, (CorruptCheckpointError, StateRestoreError, CheckpointStorageError)):
                     break  # it would be the same every time
                 recover_from = self._checkpoints.attempt_failed()
                 delay = self._policy.on_failure(self._clock.now())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 from pyspark import TaskContext
 
+from penstock.checkpoint.job_storage import try_checkpoint_directory
 from penstock.errors import ClusterError, SerializationError
 from penstock.execution.spark.cancellation import Cancellation, TaskCancelledError
 from penstock.execution.spark.checkpoint_link import CheckpointAccess, WorkerLink, obey_driver
@@ -121,6 +122,8 @@ class StageMain:
         task: Task | None = None
         link = WorkerLink(self.access, client)
         try:
+            if self.attempt == 0 and self.access.keeps_last_state:
+                try_checkpoint_directory(self.access.storage)  # the driver could; this machine may be set up otherwise
             task = Task(
                 self._load(),
                 self.stage,
