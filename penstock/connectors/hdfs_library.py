@@ -21,7 +21,7 @@ _REMEDY = (
 
 def check_hdfs_library() -> None:
     """Raises ``OSError``, with what to install, where there is no libhdfs."""
-    directories = [Path.cwd()]
+    directories = [Path()]
     if named := os.environ.get("ARROW_LIBHDFS_DIR"):
         directories.append(Path(named))
     if home := os.environ.get("HADOOP_HOME"):
