@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.runtime.clock import ManualClock
+from penstock.testing.built_job import build_job
 from penstock.testing.harness import OperatorHarness
 from penstock.testing.harness_output import Emitted, StatusChange
 from penstock.testing.harness_snapshot import HarnessSnapshot
@@ -21,6 +22,7 @@ __all__ = [
     "SparkReplay",
     "StatusChange",
     "Transcript",
+    "build_job",
     "pytest_transcripts",
     "replay_on_spark",
     "run_locally",

@@ -90,7 +90,7 @@ class OperatorHarness(DrivenOperator):
             names = ", ".join(node.name for node in added) or "none"
             message = (
                 f"for_stream() takes one step, but {len(added)} were added: {names}. To test several together, run them"
-                " with local_run()."
+                " with LocalRun.of()."
             )
             raise ProgramError(message)
         return cls.for_step(added[0].step, name=added[0].name, **options)

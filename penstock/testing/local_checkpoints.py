@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from penstock.checkpoint.coordination import (
     FailJob,
     FinishJob,
     NotifyComplete,
+    Recover,
     SavepointDone,
     SavepointFailed,
     StoreMetadata,
@@ -35,7 +37,6 @@ from penstock.runtime.restored import RestoredSubtask
 from penstock.vocabulary.checkpoint_storage import JobManagerCheckpointStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from penstock.checkpoint.options import CheckpointOptions
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["LocalCheckpoint", "LocalCheckpoints", "LocalLink"]
 
 _NO_LIMIT = 1 << 62
+_Word = Callable[[CheckpointCoordinator, int], list[Action]]
+"""Tells the coordinator something, at a time."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,12 @@ class LocalCheckpoint:
     Attributes:
         metadata: What it holds.
         files: Where its bytes are.
+        path: The directory of a savepoint; empty where everything is in memory.
     """
 
     metadata: CheckpointMetadata
     files: StoredFiles
+    path: str = ""
 
     @property
     def checkpoint_id(self) -> int:
@@ -78,7 +83,7 @@ class LocalCheckpoint:
     @staticmethod
     def load(path: str | Path) -> LocalCheckpoint:
         """Load a checkpoint or savepoint from its directory."""
-        return LocalCheckpoint(*load_checkpoint(str(path), files_of))
+        return LocalCheckpoint(*load_checkpoint(str(path), files_of), str(path))
 
 
 class LocalLink:
@@ -87,7 +92,8 @@ class LocalLink:
     def __init__(self, access: StorageAccess, *, keeps_last_state: bool) -> None:
         self.keeps_last_state = keeps_last_state
         self.to_store: deque[Callable[[], None]] = deque()
-        self.said: deque[Callable[[CheckpointCoordinator, int], list[Action]]] = deque()
+        self.said: deque[tuple[int | None, _Word]] = deque()
+        """What tasks have to say, each with the checkpoint that it is about."""
         self._access = access
 
     def target(self, checkpoint_id: int, options: CheckpointOptions, task: TaskId) -> SnapshotTarget:
@@ -104,17 +110,21 @@ class LocalLink:
 
     def acknowledge(self, task: TaskId, checkpoint_id: int, state: SubtaskState) -> None:
         """Put in line that a snapshot is there."""
-        self.said.append(lambda coordinator, now: coordinator.acknowledge(task, checkpoint_id, state, now))
+        self.said.append(
+            (checkpoint_id, lambda coordinator, now: coordinator.acknowledge(task, checkpoint_id, state, now))
+        )
 
     def decline(self, task: TaskId, checkpoint_id: int, reason: str, *, is_failure: bool) -> None:
         """Put in line that a snapshot will not come."""
-        self.said.append(
-            lambda coordinator, now: coordinator.decline(task, checkpoint_id, reason, now, is_failure=is_failure)
-        )
+
+        def say(coordinator: CheckpointCoordinator, now: int) -> list[Action]:
+            return coordinator.decline(task, checkpoint_id, reason, now, is_failure=is_failure)
+
+        self.said.append((checkpoint_id, say))
 
     def finished(self, task: TaskId, state: SubtaskState) -> None:
         """Put in line that a subtask has processed all its input."""
-        self.said.append(lambda coordinator, now: coordinator.task_finished(task, state, now))
+        self.said.append((None, lambda coordinator, now: coordinator.task_finished(task, state, now)))
 
 
 class LocalCheckpoints:
@@ -124,32 +134,33 @@ class LocalCheckpoints:
         complete: The complete checkpoints, the oldest first; all are kept.
         plan: What was restored, is new and was left behind; ``None`` where the run starts afresh.
         failure: Why the coordinator wants the job to fail, if it does.
+        notifies: Whether subtasks are told at once that a checkpoint is complete.
+        unannounced: The complete checkpoints that subtasks do not know of yet.
     """
 
     def __init__(self, job: Job, clock: Clock, restore: LocalCheckpoint | None) -> None:
         self.complete: list[LocalCheckpoint] = []
         self.plan: RestorePlan | None = None
         self.failure: str | None = None
+        self.notifies = True
+        self.unannounced: list[int] = []
         self._job = job
         self._clock = clock
-        self._restored = restore
+        self._start = restore
+        self._restored: LocalCheckpoint | None = None
         self._infos = operator_infos(job.plan)
         self._access = StorageAccess(JobManagerCheckpointStorage(max_state_size=_NO_LIMIT), job.id, files_of)
         self._access.savepoint_directory = job.savepoint_directory
         self._store = CheckpointStore(self._access)
         settings = replace(CoordinatorSettings.of(job.checkpoints), retained=_NO_LIMIT)
-        self.link = LocalLink(self._access, keeps_last_state=settings.interval is not None)
+        self._keeps_last_state = settings.interval is not None
+        self.link = self._new_link()
         next_id = 1 if restore is None else restore.checkpoint_id + 1
         self._coordinator = CheckpointCoordinator(settings, next_id)
         self._answers: dict[str, str | CheckpointError] = {}
         self._tasks: list[Task] = []
-        if restore is not None:
-            self.plan = plan_restore(
-                restore.metadata,
-                vertex_operators(job.plan),
-                self._infos,
-                allow_non_restored_state=job.allows_non_restored_state,
-            )
+        self._recovery: Recover | None = None
+        self._start_from(restore)
 
     @property
     def is_idle(self) -> bool:
@@ -161,13 +172,20 @@ class LocalCheckpoints:
         """Return the checkpoints under way."""
         return list(self._coordinator.pending)
 
+    @property
+    def restored_states(self) -> tuple[dict[TaskId, SubtaskState] | None, StoredFiles | None]:
+        """Return what all subtasks start with, and where the bytes of it are."""
+        if self.plan is None or self._restored is None:
+            return None, None
+        return self.plan.states, self._restored.files
+
     def restored(self, index: int) -> dict[int, RestoredSubtask] | None:
         """Return what the subtasks with an index start with, by vertex."""
         if self.plan is None or self._restored is None:
             return None
         number, files = self._restored.checkpoint_id, self._restored.files
         return {
-            vertex: RestoredSubtask(number, state, files)
+            vertex: RestoredSubtask(number, state, files, is_own=self._restored is not self._start)
             for (vertex, subtask), state in self.plan.states.items()
             if subtask == index
         }
@@ -178,6 +196,18 @@ class LocalCheckpoints:
         self._coordinator.job_started(subtask_inputs(self._job.plan))
         self._coordinator.tasks_running(self._clock.now())
 
+    def recover(self) -> None:
+        """Take note that all tasks are gone; the next ones start from the newest complete checkpoint."""
+        self._tasks = []
+        self._perform(self._coordinator.job_failed(self._clock.now()))
+        assert self._recovery is not None  # publishing is never under way here
+        number = self._recovery.checkpoint_id
+        found = {checkpoint.checkpoint_id: checkpoint for checkpoint in self.complete}
+        self._start_from(self._start if number is None else found[number])
+        self.link = self._new_link()
+        self.unannounced.clear()
+        self.failure = None
+
     def begin(self) -> int | None:
         """Begin a checkpoint and return its id; barriers are on their way, nothing is stored yet."""
         before = set(self._coordinator.pending)
@@ -186,6 +216,7 @@ class LocalCheckpoints:
 
     def begin_savepoint(self, directory: str | None, *, stop: bool, drain: bool) -> str:
         """Begin a savepoint and return the directory it will be in."""
+        # The path below is the request, too, by which its answer is found.
         location = self._access.new_savepoint_directory(directory)
         try_savepoint_directory(self._access, posixpath.dirname(location))
         self._perform(
@@ -202,17 +233,50 @@ class LocalCheckpoints:
             raise answer
         return answer
 
-    def give_up(self, checkpoint_id: int, reason: str) -> None:
+    def give_up(self, checkpoint_id: int, reason: str, *, is_failure: bool = True) -> None:
         """Let a checkpoint fail, as if a subtask had declined it."""
-        self._perform(self._coordinator.decline("the test", checkpoint_id, reason, self._clock.now()))
+        now = self._clock.now()
+        self._perform(self._coordinator.decline("the test", checkpoint_id, reason, now, is_failure=is_failure))
 
-    def work(self) -> None:
-        """Store what waits to be stored, hear what subtasks have to say and do what follows."""
-        while not self.is_idle:
-            while self.link.to_store:
-                self.link.to_store.popleft()()
-            while self.link.said:
-                self._perform(self.link.said.popleft()(self._coordinator, self._clock.now()))
+    def announce(self, checkpoint_id: int) -> None:
+        """Tell the subtasks that a checkpoint is complete, where that was put off."""
+        self.unannounced.remove(checkpoint_id)
+        self._each(lambda subtask, task: subtask.on_complete(checkpoint_id))
+
+    def has_word_of(self, checkpoint_id: int) -> bool:
+        """Tell whether something is to be stored, or said about a checkpoint."""
+        return bool(self.link.to_store) or any(about in (None, checkpoint_id) for about, _ in self.link.said)
+
+    def work(self, only: int | None = None) -> None:
+        """Store what waits to be stored, hear what subtasks have to say and do what follows.
+
+        Args:
+            only: The checkpoint to hear about; what is said of others goes on waiting.
+        """
+        link = self.link
+        while not self.is_idle if only is None else self.has_word_of(only):
+            while link.to_store:
+                link.to_store.popleft()()
+            said, link.said = link.said, deque()
+            for about, word in said:
+                if only is None or about in (None, only):
+                    self._perform(word(self._coordinator, self._clock.now()))
+                else:
+                    link.said.append((about, word))
+
+    def _new_link(self) -> LocalLink:
+        return LocalLink(self._access, keeps_last_state=self._keeps_last_state)
+
+    def _start_from(self, checkpoint: LocalCheckpoint | None) -> None:
+        self._restored = checkpoint
+        self.plan = None
+        if checkpoint is not None:
+            self.plan = plan_restore(
+                checkpoint.metadata,
+                vertex_operators(self._job.plan),
+                self._infos,
+                allow_non_restored_state=self._job.allows_non_restored_state,
+            )
 
     def _perform(self, actions: list[Action]) -> None:
         for action in actions:
@@ -222,7 +286,11 @@ class LocalCheckpoints:
                 case StoreMetadata():
                     self._publish(action)
                 case NotifyComplete(checkpoint_id=checkpoint_id):
-                    self._each(lambda subtask, task: subtask.on_complete(checkpoint_id))
+                    self.unannounced.append(checkpoint_id)
+                    if self.notifies:
+                        self.announce(checkpoint_id)
+                case Recover():
+                    self._recovery = action
                 case Abort(checkpoint_id=checkpoint_id):
                     self._each(lambda subtask, task: subtask.on_abort(checkpoint_id))
                 case SavepointDone(request=request, checkpoint_id=checkpoint_id):

@@ -43,7 +43,7 @@ def run_transcript(transcript: Transcript, *, jobs: Jobs | None = None, in_runs:
     for tag, stream in build_outputs(transcript, environment, script, jobs or {}).items():
         marked = stream.process(_WithTag(0, tag)).name(_PROBE)
         marked._sink("Collect", CollectStep(collection="transcript"))
-    run = LocalRun(environment._build_job(transcript.name))
+    run = LocalRun.of(environment, transcript.name)
     try:
         replay = _LocalReplay(transcript, run, script)
         for step in transcript.steps:
