@@ -19,6 +19,7 @@ from penstock import (
 )
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from penstock.errors import ProgramError
+from penstock.testing import build_job
 from penstock.testing.local_run import LocalRun, run_locally
 from tests.servers.mariadb import HOST, PASSWORD, USER, Database
 from tests.servers.redis import RedisServer
@@ -100,7 +101,7 @@ def test_a_job_goes_on_from_a_checkpoint_with_its_transactions(books: Database, 
     first.step()
     # The job is lost here, its connections with it.
     first.close()
-    second = LocalRun(build(parallelism)._build_job(None), restore=checkpoint)
+    second = LocalRun.of(build(parallelism), restore=checkpoint)
     second.step()
     assert len(books.rows("SELECT * FROM books")) == 3
     second.checkpoint()
@@ -140,7 +141,7 @@ def test_w_102_counts_in_redis_and_a_table_can_be_written_twice(mariadb: Databas
     store = RedisSink.builder().set_url(redis_store.url).set_key(lambda pair: pair[0]).set_value(lambda pair: pair[1])
     counts.sink_to(table.build())
     counts.sink_to(store.build())
-    job = env._build_job(None)
+    job = build_job(env)
     LocalRun(job).run()
     LocalRun(job).run()
     expected = {"to": 2, "be": 2, "or": 1, "not": 1}
@@ -174,4 +175,4 @@ def test_a_table_that_is_read_whole_cannot_be_read_again() -> None:
         MySqlSink.builder().set_url("mysql://localhost/shop").set_table("b", "id").set_key_columns("id").build()
     )
     with pytest.raises(ProgramError, match="cannot read records again"):
-        env._build_job(None)
+        build_job(env)

@@ -62,7 +62,7 @@ def test_an_empty_partition_does_not_hold_up_time_with_idleness(kafka: Kafka) ->
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(500)
     stream = env.from_source(kafka_source(kafka.address, topic, "group").build(), strategy, "kafka")
     collect(stream.key_by(lambda value: value).window(TumblingEventTimeWindows.of(3000)).reduce(lambda a, b: a + b))
-    run = LocalRun(env._build_job(None))
+    run = LocalRun.of(env)
     deadline = time.monotonic() + 30
     while not run.collected.get("out"):
         assert time.monotonic() < deadline
@@ -100,7 +100,7 @@ def test_kaf_07_positions_are_those_of_the_checkpoint_also_with_another_parallel
 
     checkpoint = None
     for parallelism in (2, 3, 1):
-        run = LocalRun(job(parallelism)._build_job(None), restore=checkpoint)
+        run = LocalRun.of(job(parallelism), restore=checkpoint)
         seen = len(kafka.visible(target))
         deadline = time.monotonic() + 60
         while len(kafka.visible(target)) == seen and parallelism != 1:
@@ -128,7 +128,7 @@ def test_the_older_names_in_a_job(kafka: Kafka) -> None:
         target, SimpleStringSchema(), {"bootstrap.servers": kafka.address}, semantic=Semantic.EXACTLY_ONCE
     )
     env.add_source(consumer).map(lambda value: str(int(value) * 10)).add_sink(producer)
-    run = LocalRun(env._build_job(kafka.name("job")))
+    run = LocalRun.of(env, kafka.name("job"))
     deadline = time.monotonic() + 30
     while len(kafka.visible(target)) < 3:
         assert time.monotonic() < deadline

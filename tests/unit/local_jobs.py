@@ -32,7 +32,7 @@ def results(stream: DataStream[Any]) -> list[Any]:
 
 def local_run(env: StreamExecutionEnvironment) -> LocalRun:
     """The job of an environment, to be driven step by step."""
-    return LocalRun(env._build_job(None))
+    return LocalRun.of(env)
 
 
 def by_subtask(lines: list[str]) -> dict[int, list[str]]:

@@ -10,6 +10,7 @@ import pytest
 
 from penstock import Configuration, ProgramError, StreamExecutionEnvironment
 from penstock.api.launch import CONFIGURATION_DIRECTORY, launch_configuration, set_command_line_configuration
+from penstock.testing import build_job
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def _no_command_line() -> Iterator[None]:
 
 def parallelisms(env: StreamExecutionEnvironment) -> dict[str, int]:
     env.from_sequence(1, 3).name("source").map(str).name("own").set_parallelism(2).map(str).name("other")
-    return {vertex.name: vertex.parallelism for vertex in env._build_job(None).plan.vertices.values()}
+    return {vertex.name: vertex.parallelism for vertex in build_job(env).plan.vertices.values()}
 
 
 def test_w_83_priority(configuration_file: Path) -> None:

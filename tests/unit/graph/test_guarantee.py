@@ -21,6 +21,7 @@ from penstock import (
     WriterContext,
 )
 from penstock.graph.guarantee import Level, end_to_end
+from penstock.testing import build_job
 from tests.unit.sinks.lives import OneByOne
 
 
@@ -134,13 +135,13 @@ def test_asking_for_more_than_the_job_can_give_is_refused() -> None:
     env = env_with(**{"penstock.guarantee": "exactly-once"})
     source(env).add_sink(_Function()).name("writer")
     with pytest.raises(ProgramError, match=r"asked to be exactly-once.*'writer' it is only at-least-once"):
-        env._build_job(None)
+        build_job(env)
 
 
 def test_asking_for_what_the_job_gives_is_fine_and_the_job_says_it() -> None:
     env = env_with(**{"penstock.guarantee": "exactly-once"})
     source(env).sink_to(_Sink(Delivery.IDEMPOTENT)).name("table")
-    (said,) = env._build_job(None).guarantees
+    (said,) = build_job(env).guarantees
     assert said.startswith("exactly-once into 'table'")
 
 
@@ -148,15 +149,15 @@ def test_an_unknown_guarantee_is_refused() -> None:
     env = env_with(**{"penstock.guarantee": "twice"})
     source(env).sink_to(_Sink(Delivery.IDEMPOTENT))
     with pytest.raises(ProgramError, match="one of at-most-once, at-least-once, exactly-once, not 'twice'"):
-        env._build_job(None)
+        build_job(env)
 
 
 def test_a_sink_looks_at_the_checkpoint_settings() -> None:
     env = env_with(10_000)
     env.get_checkpoint_config().set_checkpoint_timeout(50_000)
     source(env).sink_to(_Picky(Delivery.TRANSACTIONAL))
-    env._build_job(None)
+    build_job(env)
     env.get_checkpoint_config().set_checkpoint_timeout(50_001)
     source(env).sink_to(_Picky(Delivery.TRANSACTIONAL))
     with pytest.raises(ProgramError, match=r"too long: 10000 \+ 50001"):
-        env._build_job(None)
+        build_job(env)

@@ -8,6 +8,7 @@ from penstock import ProgramError, SlotSharingGroup, SourceFunction, StreamExecu
 from penstock.graph.partitioning import Forward, KeyGroups, Rebalance
 from penstock.graph.plan import Plan
 from penstock.graph.settings import default_max_parallelism
+from penstock.testing import build_job
 from tests.unit.local_jobs import by_subtask, collect, environment, results, run_locally
 
 
@@ -19,7 +20,7 @@ class Numbers(SourceFunction[int]):
 
 
 def plan_of(env: StreamExecutionEnvironment) -> Plan:
-    return env._build_job(None).plan
+    return build_job(env).plan
 
 
 def chains(plan: Plan) -> list[list[str]]:

@@ -46,7 +46,7 @@ class ScriptedJob:
             stream = timed[0].union(*timed[1:])
         result = build(stream.flat_map(values_of)).process(Pass()).name("probe")
         result._sink("Collect", CollectStep(collection="out"))
-        self.run = LocalRun(env._build_job("job"))
+        self.run = LocalRun.of(env, "job")
         self.run.open()
 
     def push(self, channel: str, event: Event) -> None:

@@ -17,7 +17,7 @@ from penstock import (
     WatermarkStrategy,
 )
 from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
-from penstock.testing import LocalCheckpoint, LocalRun
+from penstock.testing import LocalCheckpoint, LocalRun, build_job
 from tests.unit.local_jobs import collect, environment
 
 __all__ = ["BACKENDS", "Build", "Replay", "check_every_crash", "cut", "each_record", "job_of", "steps_of", "timed"]
@@ -95,7 +95,7 @@ def job_of(build: Build, parallelism: int = 1, backend: str = "heap") -> Any:
     stream = build(env)
     assert not isinstance(stream, KeyedStream)
     collect(stream)
-    return env._build_job(None)
+    return build_job(env)
 
 
 def drive(run: LocalRun, actions: Sequence[int]) -> None:

@@ -32,7 +32,7 @@ class Job:
         return self.env.from_source(source, timed, name).flat_map(values_of).name("values")
 
     def start(self) -> None:
-        self.run = LocalRun(self.env._build_job("job"), clock=self.clock)
+        self.run = LocalRun.of(self.env, "job", clock=self.clock)
         self.run.open()
 
     def push(self, channel: str, *timestamps: int) -> None:

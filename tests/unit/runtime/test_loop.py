@@ -16,6 +16,7 @@ from penstock.runtime.elements import RECORDS
 from penstock.runtime.loop import Blocks, Inbox, run_task
 from penstock.runtime.source import READ_LIMIT
 from penstock.runtime.task import Task
+from penstock.testing import build_job
 from tests.unit.local_jobs import environment
 
 SOON = 10.0
@@ -40,7 +41,7 @@ class Loop:
         self.clock = ManualClock()
         self.printed: list[str] = []
         lent = {"print": self.printed.extend, "wake_up": self.inbox.wake_up, **(services or {})}
-        self.task = Task(env._build_job(None), stage, 0, clock=self.clock, services=lent)
+        self.task = Task(build_job(env), stage, 0, clock=self.clock, services=lent)
         self.steps: Iterator[Blocks] = run_task(self.task, self.inbox)
 
 

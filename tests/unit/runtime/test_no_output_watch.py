@@ -11,6 +11,7 @@ from penstock.errors import ProgramError
 from penstock.graph.plan import Plan
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.no_output_watch import NoOutputWatch
+from penstock.testing import build_job
 
 
 def plan() -> Plan:
@@ -20,7 +21,7 @@ def plan() -> Plan:
         WatermarkStrategy.for_monotonous_timestamps()
     )
     stream.key_by(0).window(TumblingEventTimeWindows.of(Time.seconds(5))).sum(1).print()
-    return env._build_job("job").plan
+    return build_job(env, "job").plan
 
 
 PLAN = plan()
@@ -97,7 +98,7 @@ def test_a_job_that_does_not_wait_for_time() -> None:
     env = StreamExecutionEnvironment(Configuration())
     env.set_parallelism(1)
     env.from_collection([("k", 1)]).key_by(0).sum(1).print()
-    without_time = env._build_job("job").plan
+    without_time = build_job(env, "job").plan
     watch = NoOutputWatch(without_time, 1000)
     sums = {(1, 0): {"subtasks": {max(without_time.vertices): reports(3)[1, 0]["subtasks"][WINDOWS]}}}
     assert [watch.observe(sums, now) for now in (0, 1000, 2000)] == [None, None, None]

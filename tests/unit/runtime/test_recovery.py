@@ -27,7 +27,7 @@ from penstock import (
     Time,
     ValueStateDescriptor,
 )
-from penstock.testing import LocalRun
+from penstock.testing import LocalRun, build_job
 from tests.unit.local_jobs import environment
 from tests.unit.runtime.recovery_bench import check_every_crash, cut, job_of, timed
 
@@ -285,7 +285,7 @@ class BufferingSink(SinkFunction, CheckpointedFunction):
 def buffering_job(words: list[str]) -> Any:
     env = environment()
     timed(env, [(word, 0) for word in words]).add_sink(BufferingSink())
-    return env._build_job(None)
+    return build_job(env)
 
 
 def test_w_10_a_buffer_of_operator_state_survives_a_restart() -> None:

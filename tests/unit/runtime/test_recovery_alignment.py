@@ -21,7 +21,7 @@ from penstock import (
     WatermarkStrategy,
 )
 from penstock.connectors.protocols import ReaderContext, SourceSplit, SplitReader
-from penstock.testing import LocalCheckpoint, LocalRun
+from penstock.testing import LocalCheckpoint, LocalRun, build_job
 from tests.unit.local_jobs import collect, environment
 from tests.unit.runtime.recovery_bench import Replay, timed
 
@@ -78,7 +78,7 @@ def two_channels(**options: Any) -> Any:
         env.get_checkpoint_config().enable_unaligned_checkpoints()
     numbers = timed(env, [(n, 0) for n in (1, 2, 3)], [(n, 0) for n in (10, 20, 30)]).set_parallelism(2)
     collect(numbers.key_by(lambda _: 0).process(Sum()).set_parallelism(1))
-    return env._build_job(None)
+    return build_job(env)
 
 
 def fast_and_slow_channel(job: Any) -> tuple[Slow, LocalCheckpoint]:
@@ -148,7 +148,7 @@ def test_an_unaligned_snapshot_in_the_middle_of_a_long_run_records_the_rest_of_i
         env.get_checkpoint_config().set_aligned_checkpoint_timeout(Duration.of_millis(5))
         numbers = env.from_source(AllAtOnce([1] * 300, [1000]), WatermarkStrategy.no_watermarks(), "numbers")
         collect(numbers.set_parallelism(2).key_by(lambda _: 0).process(SlowSum()).set_parallelism(1))
-        return env._build_job(None)
+        return build_job(env)
 
     slow = Slow(job())
     SlowSum.moment, SlowSum.clock = moment, slow.run.clock
@@ -238,7 +238,7 @@ def test_whatever_the_channels_deliver_when_nothing_is_lost_and_nothing_counts_t
         second = timed(env, [(n, n) for n in range(1000, 1006)], name="second")
         merged = first.connect(second).key_by(lambda n: n % 3, lambda n: n % 3).process(Merge())
         collect(merged.key_by(lambda pair: pair[1] % 5).process(Kept()))
-        return env._build_job(None)
+        return build_job(env)
 
     choices = random.Random(data.draw(st.integers(0, 1 << 30)))
     slow = Slow(job())
@@ -280,7 +280,7 @@ def test_a_savepoint_that_stops_the_job_holds_windows_open_unless_it_drains(tmp_
     def job() -> Any:
         env = environment()
         collect(timed(env, [(n, n) for n in range(10)]).key_by(lambda _: 0).process(AtTwenty()))
-        return env._build_job(None)
+        return build_job(env)
 
     stopped = LocalRun(job())
     for _ in range(4):
@@ -319,7 +319,7 @@ def test_a_savepoint_holds_what_finished_before_also_without_checkpointing(tmp_p
         short = timed(env, [(n, n) for n in (1, 2)], name="short").rebalance().map(lambda n: n)
         long = timed(env, [(n, n) for n in (10, 20, 30, 40, 50)], name="long").rebalance().map(lambda n: n)
         collect(short.union(long).key_by(lambda _: 0).process(Sum()))
-        return env._build_job(None)
+        return build_job(env)
 
     first = LocalRun(job())
     for _ in range(5):

@@ -19,7 +19,7 @@ from penstock import (
     StateRestoreError,
     ValueStateDescriptor,
 )
-from penstock.testing import LocalRun
+from penstock.testing import LocalRun, build_job
 from tests.unit.local_jobs import collect, environment
 from tests.unit.runtime.recovery_bench import BACKENDS, timed
 
@@ -57,7 +57,7 @@ def job(rows: list[tuple[Any, int]], parallelism: int, backend: str) -> Any:
     splits = [[(row, row[1]) for row in rows[start::3]] for start in range(3)]
     keyed = timed(env, *splits).uid("rows").key_by(lambda row: row[0]).process(Remember()).uid("remember")
     collect(keyed)
-    return env._build_job(None)
+    return build_job(env)
 
 
 def expected(rows: list[tuple[Any, int]]) -> list[Any]:
@@ -157,7 +157,7 @@ def test_elements_of_operator_lists_are_spread_evenly() -> None:
     def spread_job(parallelism: int) -> Any:
         env = environment(parallelism)
         collect(timed(env, [(n, 0) for n in range(12)]).rebalance().map(Spread()).uid("spread"))
-        return env._build_job(None)
+        return build_job(env)
 
     first = LocalRun(spread_job(2))
     for _ in range(10):
@@ -184,7 +184,7 @@ def test_another_max_parallelism_is_refused_for_keyed_state(tmp_path: Path) -> N
     env.set_max_parallelism(32)
     collect(timed(env, []).uid("rows").key_by(lambda row: row[0]).process(Remember()).uid("remember"))
     with pytest.raises(StateRestoreError, match=r"max parallelism of 16.*set_max_parallelism\(16\)"):
-        LocalRun(env._build_job(None), restore=path)
+        LocalRun.of(env, restore=path)
 
 
 def test_an_operator_without_a_match_is_refused_unless_its_state_may_be_left_behind(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_an_operator_without_a_match_is_refused_unless_its_state_may_be_left_beh
         env = environment()
         env._allows_non_restored_state = allows
         collect(timed(env, [((1, 1), 1)]).uid("rows").map(lambda row: row).uid("new"))
-        return LocalRun(env._build_job(None), restore=path)
+        return LocalRun.of(env, restore=path)
 
     with pytest.raises(StateRestoreError, match=r"\(remember\).*uid\(\).*allow_non_restored_state"):
         other(allows=False)
@@ -213,7 +213,7 @@ def test_a_range_is_not_divided_anew(before: int, after: int) -> None:
     def sequence_job(parallelism: int) -> Any:
         env = environment(parallelism)
         collect(env.from_sequence(1, 1000).key_by(lambda n: n).map(lambda n: n))
-        return env._build_job(None)
+        return build_job(env)
 
     first = LocalRun(sequence_job(before))
     first.step()

@@ -71,7 +71,7 @@ def job(parallelism: int) -> StreamExecutionEnvironment:
 
 
 def start(parallelism: int, restore: Any = None) -> LocalRun:
-    run = LocalRun(job(parallelism)._build_job(None), restore=restore)
+    run = LocalRun.of(job(parallelism), restore=restore)
     run.step()
     return run
 
@@ -125,7 +125,7 @@ def test_numbers_do_not_change_when_splits_come() -> None:
 def test_a_subtask_without_splits_does_not_hold_time_back_and_takes_part_when_it_gets_one() -> None:
     SHELVES.clear()
     SHELVES["a"] = [100, 200]
-    run = LocalRun(_windowed(2)._build_job(None))
+    run = LocalRun.of(_windowed(2))
     run.step()
     run.advance(200)
     run.settle()

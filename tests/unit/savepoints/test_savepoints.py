@@ -24,7 +24,7 @@ from penstock import (
 from penstock.command_line import main as penstock_main
 from penstock.savepoints import Savepoint, SavepointEditor, StateRow, compare_savepoints, delete_savepoint
 from penstock.savepoints.terminal import main
-from penstock.testing import LocalRun
+from penstock.testing import LocalRun, build_job
 from tests.unit.local_jobs import collect, environment
 from tests.unit.runtime.recovery_bench import BACKENDS, timed
 
@@ -72,7 +72,7 @@ def job(parallelism: int = 1, backend: str = "heap", uid: str = "totals") -> Any
     keyed = readings.key_by(lambda each: each.sensor)
     windows = keyed.window(TumblingEventTimeWindows.of(100)).reduce(lambda a, b: a).uid("windows")
     collect(keyed.process(Totals()).uid(uid).name("Totals").union(windows))
-    return env._build_job(None)
+    return build_job(env)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def live(
     last: LocalCheckpoint | None = None
     for number in range(most_lives):
         on_life(number)
-        run = LocalRun(build()._build_job(None), restore=last)
+        run = LocalRun.of(build(), restore=last)
         try:
             steps = 0
             while not run.is_finished:

@@ -39,7 +39,7 @@ def job(values: list[Any], sink: Any, parallelism: int = 1, interval: int | None
 
 
 def test_usk_03_committables_are_committed_with_their_checkpoint(ledger: Ledger) -> None:
-    run = LocalRun(job([1, 2, 3], PlainLedgerSink("main"))._build_job(None))
+    run = LocalRun.of(job([1, 2, 3], PlainLedgerSink("main")))
     run.step()
     run.step()
     assert ledger.visible == []
@@ -51,7 +51,7 @@ def test_usk_03_committables_are_committed_with_their_checkpoint(ledger: Ledger)
 
 
 def test_what_cannot_be_committed_yet_is_tried_again_and_the_job_waits_for_it(ledger: Ledger) -> None:
-    run = LocalRun(job([1, 2], PlainLedgerSink("main", refusals=2))._build_job(None))
+    run = LocalRun.of(job([1, 2], PlainLedgerSink("main", refusals=2)))
     run.step()
     run.checkpoint()
     assert ledger.visible == [], "refused"
@@ -64,23 +64,23 @@ def test_what_cannot_be_committed_yet_is_tried_again_and_the_job_waits_for_it(le
 
 
 def test_what_is_still_to_be_committed_is_in_the_next_checkpoints_too(ledger: Ledger) -> None:
-    run = LocalRun(job([1, 2], PlainLedgerSink("main", refusals=100))._build_job(None))
+    run = LocalRun.of(job([1, 2], PlainLedgerSink("main", refusals=100)))
     run.step()
     run.checkpoint()
     run.step()
     checkpoint = run.checkpoint()
     assert ledger.visible == []
-    LocalRun(job([1, 2], PlainLedgerSink("main"))._build_job(None), restore=checkpoint).run()
+    LocalRun.of(job([1, 2], PlainLedgerSink("main")), restore=checkpoint).run()
     assert ledger.visible == [1, 2]
 
 
 def test_without_checkpoints_nothing_is_committed(ledger: Ledger) -> None:
-    LocalRun(job([1, 2], PlainLedgerSink("main"), interval=None)._build_job(None)).run()
+    LocalRun.of(job([1, 2], PlainLedgerSink("main"), interval=None)).run()
     assert ledger.visible == []
 
 
 def test_with_savepoints_only_the_last_one_commits(ledger: Ledger, tmp_path: Path) -> None:
-    run = LocalRun(job([1, 2], PlainLedgerSink("main"), interval=None)._build_job(None))
+    run = LocalRun.of(job([1, 2], PlainLedgerSink("main"), interval=None))
     run.step()
     run.savepoint(tmp_path, stop=True)
     run.run()
@@ -127,10 +127,10 @@ class _StatefulWriter(SinkWriter[int]):
     ],
 )
 def test_usk_02_writers_take_over_states(shares: bool, parallelism: int, expected: list[str], ledger: Ledger) -> None:
-    run = LocalRun(job([1], _StatefulSink(shares=shares), 3)._build_job(None))
+    run = LocalRun.of(job([1], _StatefulSink(shares=shares), 3))
     checkpoint = run.checkpoint()
     run.close()
-    again = LocalRun(job([1], _StatefulSink(shares=shares), parallelism)._build_job(None), restore=checkpoint)
+    again = LocalRun.of(job([1], _StatefulSink(shares=shares), parallelism), restore=checkpoint)
     again.open()
     assert sorted(ledger.calls) == expected
     again.close()
@@ -166,7 +166,7 @@ class _Manifest(GlobalCommitter):
 
 
 def test_usk_04_the_global_committer_commits_once_for_all_writers(ledger: Ledger) -> None:
-    run = LocalRun(job([1, 2, 3, 4, 5], _ManifestSink("main"), 2)._build_job(None))
+    run = LocalRun.of(job([1, 2, 3, 4, 5], _ManifestSink("main"), 2))
     for _ in range(4):
         run.step()
     run.checkpoint()

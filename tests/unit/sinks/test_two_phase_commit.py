@@ -32,7 +32,7 @@ def job(values: list[Any], sink: Any | None = None, parallelism: int = 1) -> Str
 
 
 def start(values: list[Any], **arguments: Any) -> LocalRun:
-    run = LocalRun(job(values, **arguments)._build_job(None))
+    run = LocalRun.of(job(values, **arguments))
     run.open()
     return run
 
@@ -64,7 +64,7 @@ def test_w_99_only_what_is_in_front_of_the_checkpoint_is_committed(ledger: Ledge
     assert ledger.visible == [1, 2, 3]
     # The job dies and goes on from the checkpoint: 5 and 8 come again.
     run.close()
-    again = LocalRun(job([1, 2, 3, 5, 8])._build_job(None), restore=run.checkpoints.complete[-1])
+    again = LocalRun.of(job([1, 2, 3, 5, 8]), restore=run.checkpoints.complete[-1])
     again.run()
     assert ledger.visible == [1, 2, 3, 5, 8]
 
@@ -141,7 +141,7 @@ def test_stopping_with_a_savepoint_commits_and_leaves_nothing_behind(ledger: Led
     run.run()
     assert ledger.visible == [1]
     assert (ledger.open, ledger.prepared) == ({}, {})
-    LocalRun(job([1, 2, 3])._build_job(None), restore=path).run()
+    LocalRun.of(job([1, 2, 3]), restore=path).run()
     assert ledger.visible == [1, 2, 3]
 
 
@@ -188,7 +188,7 @@ def test_tpc_01_serializers_and_the_user_context_are_used(ledger: Ledger) -> Non
     run.step()
     checkpoint = run.checkpoint()
     run.close()
-    LocalRun(job([1, 2], _WithContext())._build_job(None), restore=checkpoint).run()
+    LocalRun.of(job([1, 2], _WithContext()), restore=checkpoint).run()
     assert "recovered ['t0', 't1'] with {'made': 1}" in ledger.calls, "t0 was committed, t1 was open"
     assert ledger.visible == [1, 2]
     stream = io.BytesIO()
@@ -210,10 +210,10 @@ def test_a_transaction_older_than_its_timeout_may_be_left_behind(ledger: Ledger)
     with pytest.raises(Exception, match="CrashError"):
         run.checkpoint()
     restored = run.checkpoints.complete[-1]
-    young = LocalRun(job([1, 2], sink())._build_job(None), restore=restored)
+    young = LocalRun.of(job([1, 2], sink()), restore=restored)
     with pytest.raises(Exception, match="CrashError"):
         young.open()
-    old = LocalRun(job([1, 2], sink())._build_job(None), restore=restored)
+    old = LocalRun.of(job([1, 2], sink()), restore=restored)
     old.clock.set(10_000)
     old.open()
     assert ledger.visible == []
@@ -242,5 +242,5 @@ def test_commit_errors_are_raised_after_all_others_were_committed(ledger: Ledger
         run.checkpoint()
     assert ledger.visible == [2], "the first transaction failed, the second was committed all the same"
     ledger.fault = fault
-    LocalRun(job([1, 2, 3])._build_job(None), restore=run.checkpoints.complete[-1]).run()
+    LocalRun.of(job([1, 2, 3]), restore=run.checkpoints.complete[-1]).run()
     assert sorted(ledger.visible) == [1, 2, 3]

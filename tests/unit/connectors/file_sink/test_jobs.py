@@ -44,7 +44,7 @@ def job(base: Path, values: list[Any], *, parallelism: int = 1, function: Any = 
 
 
 def test_files_appear_with_checkpoints_and_at_the_end(tmp_path: Path) -> None:
-    run = LocalRun(job(tmp_path, list("abcde"))._build_job(None))
+    run = LocalRun.of(job(tmp_path, list("abcde")))
     for _ in range(4):
         run.step()
     assert names(tmp_path) == [".part-0-0.inprogress", ".part-0-1.inprogress"]
@@ -56,7 +56,7 @@ def test_files_appear_with_checkpoints_and_at_the_end(tmp_path: Path) -> None:
 
 
 def test_w_107_the_jobs_clock_closes_files(tmp_path: Path) -> None:
-    run = LocalRun(job(tmp_path, list("abc"))._build_job(None))
+    run = LocalRun.of(job(tmp_path, list("abc")))
     run.step()
     run.advance(1999)
     run.checkpoint()
@@ -70,7 +70,7 @@ def test_w_107_the_jobs_clock_closes_files(tmp_path: Path) -> None:
 def test_w_109_without_checkpoints_no_file_is_finished(tmp_path: Path) -> None:
     env = environment(1)
     env.from_collection(list("abcdefg")).sink_to(rows(tmp_path))
-    LocalRun(env._build_job(None)).run()
+    LocalRun.of(env).run()
     assert finished(tmp_path) == {}
     assert names(tmp_path) == [f".part-0-{number}.inprogress" for number in range(3)]
 
@@ -79,7 +79,7 @@ def test_the_older_sink_is_added_with_add_sink(tmp_path: Path) -> None:
     env = environment(1)
     env.enable_checkpointing(3_600_000)
     env.from_collection(list("abcdefg")).add_sink(rows(tmp_path, StreamingFileSink))
-    LocalRun(env._build_job(None)).run()
+    LocalRun.of(env).run()
     assert finished(tmp_path) == {"part-0-0": "a\nb\nc\n", "part-0-1": "d\ne\nf\n", "part-0-2": "g\n"}
 
 
@@ -120,14 +120,14 @@ class _Shared:
 @pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), (3, 2)])
 def test_another_parallelism_goes_on_with_the_open_files(tmp_path: Path, before: int, after: int) -> None:
     values = list(range(30))
-    run = LocalRun(job(tmp_path, values, parallelism=before)._build_job(None))
+    run = LocalRun.of(job(tmp_path, values, parallelism=before))
     for _ in range(7):
         run.step()
     run.checkpoint()
     for _ in range(6):
         run.step()
     run.close()
-    LocalRun(job(tmp_path, values, parallelism=after)._build_job(None), restore=run.checkpoints.complete[-1]).run()
+    LocalRun.of(job(tmp_path, values, parallelism=after), restore=run.checkpoints.complete[-1]).run()
     lines = defaultdict(list)
     for name, text in finished(tmp_path).items():
         lines[name].extend(int(line) for line in text.splitlines())
@@ -136,11 +136,11 @@ def test_another_parallelism_goes_on_with_the_open_files(tmp_path: Path, before:
 
 
 def test_a_savepoint_stops_the_job_and_another_program_goes_on(tmp_path: Path) -> None:
-    run = LocalRun(job(tmp_path / "out", list("abcdef"))._build_job(None))
+    run = LocalRun.of(job(tmp_path / "out", list("abcdef")))
     run.step()
     run.step()
     path = run.savepoint(tmp_path / "savepoints", stop=True)
     run.close()
     assert names(tmp_path / "out") == [".part-0-0.inprogress"]
-    LocalRun(job(tmp_path / "out", list("abcdef"))._build_job(None), restore=path).run()
+    LocalRun.of(job(tmp_path / "out", list("abcdef")), restore=path).run()
     assert finished(tmp_path / "out") == {"part-0-0": "a\nb\nc\n", "part-0-1": "d\ne\nf\n"}

@@ -22,6 +22,7 @@ from penstock.connectors.files.file_source import FileSource
 from penstock.connectors.files.json_lines_format import JsonLinesFormat
 from penstock.connectors.files.parquet_format import ParquetFormat
 from penstock.connectors.files.stream_format import StreamFormat
+from penstock.testing import build_job
 from penstock.testing.local_run import LocalRun
 from tests.unit.local_jobs import collect, environment, local_run, results, run_locally
 
@@ -114,7 +115,7 @@ def counting_job(path: Path, parallelism: int) -> Any:
     lines = env.from_source(builder.build(), WatermarkStrategy.no_watermarks(), "files").uid("files")
     collect(lines.key_by(lambda line: line[-1]).map(lambda line: line), "lines")
     collect(lines.get_side_output(MALFORMED).map(lambda record: record.content), "bad")
-    return env._build_job(None)
+    return build_job(env)
 
 
 @pytest.mark.parametrize("rescaled", [2, 1, 3])
@@ -167,7 +168,7 @@ def test_a_file_that_is_added_to_a_monitored_directory_is_read(tmp_path: Path) -
     env = environment(3)
     env.enable_checkpointing(10_000)
     collect(env.read_file(StreamFormat.text_line_format(), str(tmp_path), Duration.of_seconds(1)).uid("files"))
-    again = LocalRun(env._build_job(None), restore=checkpoint)
+    again = LocalRun.of(env, restore=checkpoint)
     for _ in range(5):
         again.step()
     assert again.collected["out"] == ["four"]
