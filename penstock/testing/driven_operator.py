@@ -271,7 +271,7 @@ class DrivenOperator:
 
         An entry that has expired counts until it is cleaned up.
         """
-        counts = entry_counts(self._context)
+        counts = entry_counts(self.operator)
         return counts.total() if descriptor is None else counts[descriptor.get_name()]
 
     def operator_state(self, descriptor: StateDescriptor) -> Any:

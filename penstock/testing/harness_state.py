@@ -46,11 +46,15 @@ def operator_content(context: OperatorContext, descriptor: StateDescriptor) -> A
     return state.lists.get(name) or state.unions.get(name, [])
 
 
-def entry_counts(context: OperatorContext) -> Counter[str]:
+def entry_counts(operator: Operator) -> Counter[str]:
     """Return per state for how many keys, and windows of them, there is content."""
+    context = operator.context
     counts: Counter[str] = Counter()
     if context.state is None:
         return counts
+    current = context.keys.current()
+    operator.prepare_snapshot(0)  # a join keeps its records beside the state until then
+    context.keys.restore(current)
     groups = range(context.info.max_parallelism)
     parts: list[bytes] = []
     context.state.snapshot(groups, len(groups)).encode(parts.extend)

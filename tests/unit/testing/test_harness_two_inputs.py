@@ -12,6 +12,8 @@ from penstock import (
     CoFlatMapFunction,
     CoGroupFunction,
     CoMapFunction,
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     MapStateDescriptor,
@@ -145,17 +147,20 @@ class Pair(ProcessJoinFunction[Any, Any, Any]):
         yield left, right, ctx.get_timestamp()
 
 
-def test_an_interval_join() -> None:
+@pytest.mark.parametrize("backend", [HashMapStateBackend, EmbeddedRocksDBStateBackend])
+def test_an_interval_join(backend: Any) -> None:
     late = OutputTag("late")
     with OperatorHarness.for_interval_join(
-        Pair(), first_key=0, second_key=0, lower=-10, upper=20, right_late_tag=late
+        Pair(), first_key=0, second_key=0, lower=-10, upper=20, right_late_tag=late, state_backend=backend()
     ) as harness:
         harness.push(("k", "l"), 100)
         for time in (89, 90, 120, 121):
             harness.push_second(("k", time), time)
         # left + lower <= right <= left + upper, both ends included
         assert [(right[1], time) for _, right, time in harness.values] == [(90, 100), (120, 120)]
+        assert harness.state_entry_count() == 2  # each side has one for the key
         harness.push_watermark(130)
+        assert harness.state_entry_count() == 1  # the right record of 121 may find a left one of 131
         harness.push_second(("k", 50), 50)
         assert harness.side_output(late) == [(("k", 50), 50)]
         harness.push_watermark(200)
