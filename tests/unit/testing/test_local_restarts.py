@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
 
 from penstock import (
+    AsyncDataStream,
+    AsyncFunction,
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
     JobStatus,
     MapFunction,
     RestartStrategies,
+    SourceFunction,
     StreamExecutionEnvironment,
+    Time,
     UserFunctionError,
 )
-from penstock.errors import JobFailedError, ProgramError
+from penstock.errors import CheckpointError, JobFailedError, ProgramError
 from penstock.testing import LocalRun
 from tests.unit.local_jobs import collect, environment
 from tests.unit.runtime.recovery_bench import Replay, each_record
@@ -34,6 +42,8 @@ class Faulty(MapFunction[Any, Any]):
 
     def open(self, runtime_context: Any) -> None:
         calls.append(("open", runtime_context.get_attempt_number()))
+        if faults.pop("open", 0):
+            raise ValueError("not yet")
 
     def map(self, value: Any) -> Any:
         if faults.get(value, 0) > 0:
@@ -188,3 +198,78 @@ def test_too_many_failed_checkpoints_are_a_failure_of_the_job() -> None:
     assert isinstance(run.failures[0], JobFailedError)
     assert "2 checkpoint(s) in a row failed" in str(run.failures[0])
     assert run.run().collected["out"] == [1, 1, 3, 6, 10, 15]
+
+
+def test_a_checkpoint_does_not_outlive_the_attempt_that_began_it() -> None:
+    run = LocalRun.of(sums(RestartStrategies.fixed_delay_restart(1, 1000)))
+    run.step()
+    number = run.trigger_checkpoint()
+    run.fail("a machine is gone")
+    with pytest.raises(CheckpointError, match=r"was not completed: the job has failed \(a machine is gone\)"):
+        run.complete_checkpoint(number)
+    with pytest.raises(CheckpointError, match="was not begun: the job has failed"):
+        run.trigger_checkpoint()
+    run.run()
+
+
+@pytest.mark.parametrize("backend", [HashMapStateBackend, EmbeddedRocksDBStateBackend])
+def test_restarts_follow_each_other(backend: Any) -> None:
+    env = sums(RestartStrategies.fixed_delay_restart(9, 10))
+    env.set_state_backend(backend())
+    run = LocalRun.of(env)
+    for _ in range(3):
+        run.step()
+        run.checkpoint()
+        run.fail(closes=False)
+        run.advance(10)
+    assert run.run().collected["out"] == [1, 3, 6, 10, 15]
+    assert [call for call in calls if call != "close"] == [("open", number) for number in range(4)]
+
+
+class Forever(SourceFunction[Any]):
+    """Emits 1, 2, 3 ... until it is cancelled, and does not go on by itself."""
+
+    def __init__(self) -> None:
+        self._is_over = False
+
+    def run(self, ctx: Any) -> None:
+        calls.append("run")
+        ctx.collect(1)
+        while not self._is_over:
+            go_on.wait()
+
+    def cancel(self) -> None:
+        self._is_over = True
+        go_on.set()
+
+
+go_on = threading.Event()
+
+
+class Never(AsyncFunction[Any, Any]):
+    async def async_invoke(self, value: Any) -> list[Any]:
+        await asyncio.Event().wait()
+        return [value]
+
+
+@pytest.mark.parametrize("end", [LocalRun.kill, LocalRun.fail, lambda run: run.fail(closes=False)])
+def test_no_thread_outlives_an_attempt(end: Any) -> None:
+    go_on.clear()
+    before = set(threading.enumerate())
+    env = environment()
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1, 10))
+    stream = env.add_source(Forever())
+    collect(AsyncDataStream.ordered_wait(stream, Never(), Time.hours(1)))
+    run = LocalRun.of(env)
+    while calls != ["run"]:
+        run.step()
+    end(run)
+    assert set(threading.enumerate()) == before
+
+
+def test_an_error_while_subtasks_open_is_a_failure_too() -> None:
+    faults["open"] = 1
+    run = LocalRun.of(sums(RestartStrategies.fixed_delay_restart(1, 10)), restarts=True)
+    run.run()
+    assert run.collected["out"] == [1, 3, 6, 10, 15]
+    assert "not yet" in str(run.failures[0])
