@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
+from penstock.graph.packing import own_copy
 from penstock.graph.steps import SourceStep
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ class SplitEnumeration:
 
 
 def split_sources(plan: Plan) -> list[tuple[Vertex, Node, Source[Any]]]:
-    """Return the sources of a plan that have splits, with their places."""
+    """Return the sources of a plan that have splits, each in a copy of its own, with their places."""
     return [
-        (vertex, node, node.step.source)
+        (vertex, node, own_copy(node.step).source)
         for vertex in plan.vertices.values()
         for node in vertex.nodes
         if isinstance(node.step, SourceStep)

@@ -6,11 +6,11 @@ import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from penstock.graph.packing import unpack_job
 from penstock.runtime.async_wait import AsyncWaitOperator
 from penstock.runtime.failure import explain_failure
 from penstock.runtime.source import SourceOperator
 from penstock.runtime.task import Task
-from penstock.testing.copied_job import copy_job
 from penstock.testing.local_splits import LocalSplits
 
 if TYPE_CHECKING:
@@ -34,18 +34,23 @@ class LocalAttempt:
     """
 
     def __init__(
-        self, job: Job, number: int, *, clock: Clock, checkpoints: LocalCheckpoints, services: dict[str, Any]
+        self,
+        job: Job,
+        packed: bytes,
+        number: int,
+        *,
+        clock: Clock,
+        checkpoints: LocalCheckpoints,
+        services: dict[str, Any],
     ) -> None:
         self._clock = clock
         self._checkpoints = checkpoints
         self._splits = LocalSplits(job, clock.now(), *checkpoints.restored_states)
         services = {**services, "splits": self._splits.numbered}
-        # Each subtask of a real job has functions of its own, so the job is copied as it would be on its way to a
-        # worker.
         self.stages = [
             [
                 Task(
-                    copy_job(job),
+                    unpack_job(packed),
                     stage.index,
                     index,
                     clock=clock,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.checkpoint.restart import restart_policy
 from penstock.errors import CheckpointError, JobFailedError, PenstockError, ProgramError, StateRestoreError
+from penstock.graph.packing import pack_job
 from penstock.runtime.clock import ManualClock
 from penstock.runtime.failure import explain_failure
 from penstock.runtime.watermark_alignment import AlignmentGroups
@@ -77,6 +78,7 @@ class LocalRun:
         self.failures: list[PenstockError] = []
         self.restart_time: int | None = None
         self._job = job
+        self._packed = pack_job(job)
         self._restarts = restarts
         self._end: JobStatus | None = None
         self._woken = threading.Event()
@@ -356,7 +358,12 @@ class LocalRun:
             "wake_up": self._woken.set,
         }
         return LocalAttempt(
-            self._job, len(self.failures), clock=self.clock, checkpoints=self.checkpoints, services=services
+            self._job,
+            self._packed,
+            len(self.failures),
+            clock=self.clock,
+            checkpoints=self.checkpoints,
+            services=services,
         )
 
     def _supervised(self, call: Callable[[], T], instead: T) -> T:

@@ -98,3 +98,11 @@ def test_five_stages_of_four_subtasks(env: StreamExecutionEnvironment) -> None:
     plan = env.explain()
     assert "24" in plan  # 5 stages and the keyed one, 4 subtasks each
     assert max(collect(total)) == sum(range(5, 20_005))
+
+
+def test_one_function_in_two_steps_of_a_stage_counts_for_each(env: StreamExecutionEnvironment) -> None:
+    ones = env.from_collection([1, 1])
+    counter = functions.Counter()
+    first = ones.key_by(lambda one: one).map(counter).map(lambda count: ("first", count))
+    second = ones.key_by(lambda one: one).map(counter).map(lambda count: ("second", count))
+    assert per_key(collect(first.union(second))) == {"first": [1, 2], "second": [1, 2]}

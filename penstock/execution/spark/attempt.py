@@ -58,6 +58,7 @@ class Attempt:
         session: SparkSession,
         number: int,
         *,
+        payload: bytes,
         checkpoints: Checkpoints,
         access: CheckpointAccess,
         splits: SourceSplits,
@@ -68,6 +69,7 @@ class Attempt:
         self.metrics: dict[TaskKey, dict[str, Any]] = {}
         self.processes: dict[TaskKey, Register] = {}
         self._job = job
+        self._payload = payload
         self._context = session.sparkContext
         self._session = session
         self._number = number
@@ -98,7 +100,8 @@ class Attempt:
         try:
             plan = build_pipeline(
                 self._session,
-                self._job,
+                self._job.plan,
+                self._payload,
                 address=self._server.address,
                 key=self._server.key,
                 attempt=self._number,

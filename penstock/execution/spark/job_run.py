@@ -28,6 +28,7 @@ from penstock.execution.spark.messages import Collected, Printed
 from penstock.execution.spark.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.shipping import ship_code
 from penstock.execution.spark.source_splits import SourceSplits
+from penstock.graph.packing import pack_job
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.diagnosis import why_no_output
 from penstock.runtime.no_output_watch import NoOutputWatch
@@ -72,6 +73,7 @@ class JobRun:
         self.job = job
         self.job_id = JobID.from_hex_string(job.id)
         self._session = session
+        self._payload = pack_job(job)  # now: the program may change its objects while the job runs
         self._clock = SystemClock()
         self._policy = restart_policy(
             job.execution_config.get_restart_strategy(), is_checkpointing=job.checkpoints.is_checkpointing_enabled()
@@ -207,6 +209,7 @@ class JobRun:
                 self.job,
                 self._session,
                 number,
+                payload=self._payload,
                 checkpoints=self._checkpoints,
                 access=dataclasses.replace(access, splits=splits.numbered),
                 splits=splits,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
-
 from penstock.execution.spark.exchange import SCHEMA_TEXT
 from penstock.execution.spark.internals import pipelined_plan
 from penstock.execution.spark.worker import StageMain
@@ -16,19 +14,25 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.execution.spark.checkpoint_link import CheckpointAccess
-    from penstock.graph.job import Job
+    from penstock.graph.plan import Plan
 
 __all__ = ["build_pipeline"]
 
 
 def build_pipeline(
-    session: SparkSession, job: Job, *, address: tuple[str, int], key: bytes, attempt: int, access: CheckpointAccess
+    session: SparkSession,
+    plan: Plan,
+    payload: bytes,
+    *,
+    address: tuple[str, int],
+    key: bytes,
+    attempt: int,
+    access: CheckpointAccess,
 ) -> Any:
-    """Return the plan of a job: a line of stages with pipelined shuffles between them."""
-    payload = cloudpickle.dumps(job)
-    first = job.plan.stages[0].parallelism
+    """Return the Spark plan of a packed job: a line of stages with pipelined shuffles between them."""
+    first = plan.stages[0].parallelism
     frame: Any = session.range(0, first, 1, first)
-    for stage in job.plan.stages:
+    for stage in plan.stages:
         if stage.index > 0:
             frame = frame.repartitionById(stage.parallelism, "p")
         main = StageMain(payload, stage.index, address, key, attempt, tuple(sys.path), access, is_alias_installed())

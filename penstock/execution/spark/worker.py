@@ -29,6 +29,7 @@ from penstock.execution.spark.messages import (
     Running,
     Stopped,
 )
+from penstock.graph.packing import unpack_job
 from penstock.pyflink_alias import install_alias
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.elements import MAX_TIMESTAMP
@@ -56,7 +57,7 @@ class StageMain:
     """What Spark calls in each task of a stage."""
 
     payload: bytes
-    """The pickled job."""
+    """The packed job."""
     stage: int
     address: tuple[str, int]
     key: bytes
@@ -166,7 +167,7 @@ class StageMain:
             if entry not in sys.path and Path(entry).exists():
                 sys.path.append(entry)
         try:
-            job: Job = cloudpickle.loads(self.payload)
+            job = unpack_job(self.payload)
         except (ImportError, AttributeError) as error:
             message = (
                 f"The job cannot be unpickled in a worker: {error}. A module of the program is not there; send it with"
