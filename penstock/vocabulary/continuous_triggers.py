@@ -140,9 +140,16 @@ class ContinuousEventTimeTrigger(_IntervalTrigger):
         return _CONTINUE
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Deletes the timers and forgets the next firing."""
-        super().clear(window, ctx)
-        ctx.delete_event_time_timer(window.max_timestamp())
+        """Forgets the next firing and deletes its timer, but not that of the window's end.
+
+        A trigger around this one may only want to start it anew: the window goes on and has to end.
+        """
+        fire_time = ctx.get_partitioned_state(self._fire_time)
+        next_fire_time = fire_time.get()
+        if next_fire_time is not None:
+            if next_fire_time != window.max_timestamp():
+                self._delete_timer(next_fire_time, ctx)
+            fire_time.clear()
 
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
@@ -187,18 +194,21 @@ class ContinuousProcessingTimeTrigger(_IntervalTrigger):
         return _CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the time that was set and sets the next."""
-        return self._on_interval(time, window, ctx)
+        """Fires at the time that was set and sets the next, unless the clock has passed the end of the window."""
+        if time < window.max_timestamp():
+            return self._on_interval(time, window, ctx)
+        # A window in event time lives on, with an end that lies behind the clock: each record fires once more.
+        fire_time = ctx.get_partitioned_state(self._fire_time)
+        if fire_time.get() != time:
+            return _CONTINUE
+        fire_time.clear()
+        return _FIRE
 
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
-        """Sets the timer one interval after ``time``, or at the end of the window if that comes first."""
-        next_fire_time = time + self.interval
-        # An end that is not ahead belongs to an event-time window whose data is older than the clock. Bounding by it
-        # would set a timer that is due again in the moment it fires, for ever.
-        if time < window.max_timestamp() < next_fire_time:
-            next_fire_time = window.max_timestamp()
+        """Sets the timer one interval after ``time``, or at the end of the window if that is earlier."""
+        next_fire_time = min(time + self.interval, window.max_timestamp())
         fire_timestamp_state.add(next_fire_time)
         self._register_timer(next_fire_time, ctx)
 

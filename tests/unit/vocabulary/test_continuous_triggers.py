@@ -85,15 +85,43 @@ def test_w_41_in_processing_time():
     assert driver.trigger.on_event_time(10_000, MINUTE, driver.context(MINUTE)) is CONTINUE
 
 
-def test_the_continuous_processing_time_trigger_serves_windows_of_old_data():
-    # The window ended in 1970; by the clock it is 2001. The interval counts, not the end that has passed.
+def test_the_continuous_processing_time_trigger_stops_when_the_clock_has_passed_the_window():
+    # The window is one in event time, which the watermark does not end.
+    driver = TriggerDriver(ContinuousProcessingTimeTrigger.of(25_000))
+    driver.element("x", 1000, MINUTE)
+    driver.advance_clock(1_000_000)
+    assert driver.counts() == [1, 1, 1], "at 25000, 50000 and 59999"
+    assert driver.is_clean()
+
+
+def test_the_continuous_processing_time_trigger_fires_records_of_old_windows_at_once():
+    # The window ended in 1970; by the clock it is 2001.
     now = 1_000_000_000_000
     driver = TriggerDriver(ContinuousProcessingTimeTrigger.of(10_000), clock=now)
+    for count in (1, 2):
+        driver.element("x", 1000, MINUTE)
+        driver.advance_clock(now)
+        assert len(driver.firings) == count
+        assert driver.is_clean()
+
+
+@pytest.mark.parametrize(("timestamp", "next_firing"), [(1000, 10_000), (55_000, 59_999)])
+def test_clear_leaves_the_timer_at_the_end_of_the_window(timestamp, next_firing):
+    driver = TriggerDriver(ContinuousEventTimeTrigger.of(10_000))
+    driver.element("x", timestamp, MINUTE)
+    assert driver.event_timers == {(next_firing, MINUTE), (59_999, MINUTE)}
+    driver.clear(MINUTE)
+    assert driver.event_timers == {(59_999, MINUTE)}
+    assert not any(driver.state.values())
+
+
+def test_a_window_under_a_timeout_still_fires_at_its_end():
+    driver = TriggerDriver(ProcessingTimeoutTrigger.of(ContinuousEventTimeTrigger.of(10_000), 500))
     driver.element("x", 1000, MINUTE)
-    assert driver.processing_timers == {(now + 10_000, MINUTE)}
-    driver.advance_clock(now + 10_000)
+    driver.advance_clock(500)
     assert driver.counts() == [1]
-    assert driver.processing_timers == {(now + 20_000, MINUTE)}
+    driver.advance_watermark(59_999)
+    assert driver.counts() == [1, 1]
 
 
 def test_the_continuous_processing_time_trigger_keeps_the_earliest_firing_of_merged_windows():
@@ -220,4 +248,5 @@ def test_clear_removes_timers_and_state_and_triggers_travel(trigger):
     driver = TriggerDriver(pickle.loads(cloudpickle.dumps(trigger)))
     driver.element(1, 1, MINUTE)
     driver.clear(MINUTE)
+    driver.advance_watermark(59_999)  # the end of the window, where the operator clears for the last time
     assert driver.is_clean()
