@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from penstock.api.connected_streams import add_two_input_step, check_same_environment
-from penstock.api.program import check_function, key_function, location, step_name
+from penstock.api.program import check_function, key_function, location, step_name, window_trigger
 from penstock.errors import ProgramError
 from penstock.graph.multi_input_steps import CoGroupStep, JoinKind, JoinStep, tagged_key
 from penstock.vocabulary.durations import to_millis
@@ -96,7 +96,7 @@ class _Windowed:
             key=tagged_key(first._key(), second._key()),
             input_keys=(first._key(), second._key()),
             assigner=self._assigner,
-            trigger=self._trigger,
+            trigger=window_trigger(self._assigner, self._trigger, first.get_execution_environment()),
             evictor=self._evictor,
             allowed_lateness=self._lateness,
             late_tag=self._late_tag,

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import ProgramError
 from penstock.vocabulary.functions import Function, KeySelector, Partitioner
 from penstock.vocabulary.rows import Row
+from penstock.vocabulary.window_assigners import default_trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check_function", "key_function", "location", "partition_function", "step_name"]
+    from penstock.vocabulary.window_assigners import WindowAssigner
+
+__all__ = ["check_function", "key_function", "location", "partition_function", "step_name", "window_trigger"]
 
 _PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"
 
@@ -46,6 +49,13 @@ def check_function(function: Any, kind: type | tuple[type, ...], call: str, *, a
     else:
         message = f"{call}() needs {wanted}, not {function!r:.80}."
     raise ProgramError(message, location())
+
+
+def window_trigger(assigner: WindowAssigner[Any, Any], trigger: Any, environment: Any) -> Any:
+    """Return the trigger that was set, or that of an assigner of the program's own, which may ask the environment."""
+    if trigger is None and not type(assigner).__module__.startswith("penstock."):
+        return default_trigger(assigner, environment)
+    return trigger
 
 
 def _with_article(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 from penstock.api.data_stream import DataStream
-from penstock.api.program import check_function, location
+from penstock.api.program import check_function, location, window_trigger
 from penstock.errors import ProgramError
 from penstock.graph import steps
 from penstock.graph.nodes import Upstream
@@ -158,7 +158,7 @@ class _Windows(Generic[T]):
         step = steps.WindowStep(
             key=self._key,
             assigner=self._assigner,
-            trigger=self._trigger,
+            trigger=window_trigger(self._assigner, self._trigger, self._stream.get_execution_environment()),
             evictor=self._evictor,
             allowed_lateness=self._lateness,
             late_tag=self._late_tag,

@@ -30,7 +30,7 @@ from penstock.runtime.window_functions import WindowContext, evaluation_of, free
 from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.triggers import Trigger, TriggerResult
-from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner
+from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner, default_trigger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ class WindowOperator(Operator):
         step, context = self.step, self.context
         backend = context.keyed_state()
         assigner: WindowAssigner[Any, Any] = step.assigner
-        self._trigger: Trigger[Any, Any] = assigner.get_default_trigger() if step.trigger is None else step.trigger
+        self._trigger: Trigger[Any, Any] = default_trigger(assigner) if step.trigger is None else step.trigger
         self._is_event_time = assigner.is_event_time()
         self._lateness = step.allowed_lateness if self._is_event_time else 0
         self.timers = InternalTimers(

@@ -12,7 +12,7 @@ from penstock.errors import ProgramError
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
 from penstock.vocabulary.triggers import CountTrigger, PurgingTrigger
 from penstock.vocabulary.types import Types
-from penstock.vocabulary.window_assigners import WindowAssigner
+from penstock.vocabulary.window_assigners import WindowAssigner, check_overlap
 from penstock.vocabulary.window_serializers import CountWindowSerializer
 from penstock.vocabulary.windows import CountWindow
 
@@ -35,6 +35,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
                 f"and slide {window_slide}."
             )
             raise ProgramError(msg)
+        check_overlap(self, window_size, window_slide, "records")
         self.window_size = window_size
         self.window_slide = window_slide
         self._count: ValueStateDescriptor[int] = ValueStateDescriptor(state_name, Types.LONG())

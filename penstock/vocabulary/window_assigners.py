@@ -7,6 +7,7 @@ every integer ``k``, counted in milliseconds from the epoch. The lengths are pub
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -33,12 +34,17 @@ __all__ = [
     "TumblingEventTimeWindows",
     "TumblingProcessingTimeWindows",
     "WindowAssigner",
+    "check_overlap",
+    "default_trigger",
     "missing_timestamp",
 ]
 
 T = TypeVar("T")
 W = TypeVar("W")
 W2 = TypeVar("W2")
+
+_MAX_WINDOWS = 10_000_000
+"""How many windows one record may be in."""
 
 
 def missing_timestamp(assigner: WindowAssigner[Any, Any], element: object) -> MissingTimestampError:
@@ -84,6 +90,28 @@ class WindowAssigner(ABC, Generic[T, W]):
     @abstractmethod
     def is_event_time(self) -> bool:
         """Tells whether the windows follow the records' timestamps rather than the clock."""
+
+
+def default_trigger(assigner: WindowAssigner[Any, Any], env: Any = None) -> Trigger[Any, Any]:
+    """Returns the trigger that an assigner brings; one that the program wrote may ask for the environment or not."""
+    get_default_trigger: Any = assigner.get_default_trigger
+    parameters = inspect.signature(get_default_trigger).parameters.values()
+    takes_environment = any(
+        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD) for parameter in parameters
+    )
+    trigger: Trigger[Any, Any] = get_default_trigger(env) if takes_environment else get_default_trigger()
+    return trigger
+
+
+def check_overlap(assigner: WindowAssigner[Any, Any], size: int, slide: int, unit: str) -> None:
+    """Refuses windows that overlap so much that one record would be in more of them than memory holds."""
+    count = -(-size // slide)
+    if count > _MAX_WINDOWS:
+        msg = (
+            f"{type(assigner).__name__} with a size of {size} {unit} and a slide of {slide} {unit} would put each "
+            f"record into {count:,} windows, more than {_MAX_WINDOWS:,}. Give a longer slide or a shorter size."
+        )
+        raise ProgramError(msg)
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
@@ -201,6 +229,7 @@ class _SlidingWindows(WindowAssigner[Any, TimeWindow]):
                 "is shorter than the slide."
             )
             raise ProgramError(msg)
+        check_overlap(self, self.size, self.slide, "ms")
         # Only then have all moments between two starts the same windows.
         self._cacheable = self.size % self.slide == 0
         self._latest: list[TimeWindow] = []
