@@ -38,6 +38,10 @@ _KEYED_ONLY = frozenset(
 """What a program may expect here but finds on a keyed stream only."""
 
 
+class _KeyedStreamNeededError(ProgramError, AttributeError):
+    """What a stream without keys answers; who only asks whether it has such a method is told that it has none."""
+
+
 class DataStream(Batched, Combined, StepSettings, Generic[T]):
     """A stream of records."""
 
@@ -206,7 +210,7 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
         def __getattr__(self, name: str) -> Any:
             if name in _KEYED_ONLY:
                 message = f"{name}() needs a keyed stream: call key_by() before it."
-                raise ProgramError(message, location())
+                raise _KeyedStreamNeededError(message, location())
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(message)
 

@@ -17,7 +17,7 @@ def emit_results(output: Output, results: Values, timestamps: Timestamps) -> Non
     """Emit results, each to the output it is meant for."""
     if OutputTag.is_used:
         for result in results:
-            if result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag:
+            if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
                 _emit_tagged(output, results, timestamps)
                 return
     output.emit(results, timestamps)
@@ -28,7 +28,7 @@ def _emit_tagged(output: Output, results: Values, timestamps: Timestamps) -> Non
     main_times: Timestamps = None if timestamps is None else []
     for position, result in enumerate(results):
         time = None if timestamps is None else timestamps[position]
-        if result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag:
+        if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
             output.side(result[0].tag_id)([result[1]], None if time is None else [time])
         else:
             main.append(result)

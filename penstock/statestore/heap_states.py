@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.native import native
 from penstock.statestore.backend import NamespacedState
+from penstock.statestore.state_defaults import default_maker, default_of
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
@@ -43,7 +44,7 @@ class _HeapValueState(HeapState, ValueState[Any]):
 
     def __init__(self, keys: KeyContext, table: HeapTable, namespace: Any) -> None:
         super().__init__(keys, table, namespace)
-        self._initial = getattr(table.descriptor, "default_value", None)
+        self._initial = default_of(table.descriptor)
 
     def value(self) -> Any:
         return self._entries.get(self._keys.key, self._initial)
@@ -53,6 +54,20 @@ class _HeapValueState(HeapState, ValueState[Any]):
             self._entries.pop(self._keys.key, None)
         else:
             self._entries[self._keys.key] = value
+
+
+class _HeapCopyingValueState(_HeapValueState):
+    """One value per key with a default that could be changed: each time it is asked for, it is a new one."""
+
+    __slots__ = ("_make_default",)
+
+    def __init__(self, keys: KeyContext, table: HeapTable, namespace: Any, make_default: Callable[[], Any]) -> None:
+        super().__init__(keys, table, namespace)
+        self._make_default = make_default
+
+    def value(self) -> Any:
+        found = self._entries.get(self._keys.key)
+        return self._make_default() if found is None else found
 
 
 class _HeapListState(HeapState, ListState[Any]):
@@ -173,17 +188,22 @@ if native is not None:
     NamespacedState.register(native.ValueState)
 
 
-def _native_value_state(keys: KeyContext, table: HeapTable, namespace: Any) -> Any:
-    """Return the accelerator's handle, which does what ``_HeapValueState`` does."""
-    initial = getattr(table.descriptor, "default_value", None)
-    state = native.ValueState(keys, table, table.view(namespace), initial)
+def _value_state(keys: KeyContext, table: HeapTable, namespace: Any) -> Any:
+    """Return the handle for the kind of default; that of the accelerator does what ``_HeapValueState`` does."""
+    default = default_of(table.descriptor)
+    make_default = default_maker(default)
+    if make_default is not None:
+        return _HeapCopyingValueState(keys, table, namespace, make_default)
+    if native is None:
+        return _HeapValueState(keys, table, namespace)
+    state = native.ValueState(keys, table, table.view(namespace), default)
     table.add_user(state)
     return state
 
 
 HEAP_HANDLES: dict[str, Callable[[KeyContext, HeapTable, Any], Any]] = {
     "raw": _HeapRawState,
-    "value": _HeapValueState if native is None else _native_value_state,
+    "value": _value_state,
     "list": _HeapListState,
     "map": _HeapMapState,
     "reducing": _HeapReducingState,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.statestore.backend import NamespacedState
+from penstock.statestore.state_defaults import default_maker
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 
@@ -71,11 +72,14 @@ class _RocksValueState(_RocksRawState):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._initial = self._descriptor.default_value
+        self._make_default = default_maker(self._initial)
 
     def value(self) -> Any:
         place = self._place()
         data = self._database.get(place)
-        return self._initial if data is None else self._layout.loads(data, place)
+        if data is not None:
+            return self._layout.loads(data, place)
+        return self._initial if self._make_default is None else self._make_default()
 
 
 class _RocksReducingState(RocksState, ReducingState[Any]):

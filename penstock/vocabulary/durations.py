@@ -6,12 +6,13 @@ a `timedelta` or a number of milliseconds may be given, and `to_millis` turns an
 
 from __future__ import annotations
 
+import operator
 import re
 from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import total_ordering
-from typing import TypeAlias
+from typing import SupportsIndex, TypeAlias
 
 __all__ = [
     "Duration",
@@ -62,27 +63,27 @@ class Time:
     @staticmethod
     def of(size: int, unit: TimeUnit) -> Time:
         """Returns the length of `size` times `unit`; what is below a millisecond is cut off."""
-        return Time(size * unit.value // _NANOS_PER_MILLI)
+        return Time(_whole_number(size, "size") * unit.value // _NANOS_PER_MILLI)
 
     @staticmethod
     def days(days: int) -> Time:
         """Returns a length of `days` days."""
-        return Time.hours(days * 24)
+        return Time.hours(_whole_number(days, "days") * 24)
 
     @staticmethod
     def hours(hours: int) -> Time:
         """Returns a length of `hours` hours."""
-        return Time.minutes(hours * 60)
+        return Time.minutes(_whole_number(hours, "hours") * 60)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
         """Returns a length of `minutes` minutes."""
-        return Time.seconds(minutes * 60)
+        return Time.seconds(_whole_number(minutes, "minutes") * 60)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
         """Returns a length of `seconds` seconds."""
-        return Time(seconds * 1000)
+        return Time(_whole_number(seconds, "seconds") * 1000)
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
@@ -97,7 +98,7 @@ class Time:
         return isinstance(other, Time) and self._milliseconds == other._milliseconds
 
     def __lt__(self, other: Time) -> bool:
-        return self._milliseconds < other._milliseconds
+        return self._milliseconds < other._milliseconds if isinstance(other, Time) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._milliseconds)
@@ -124,27 +125,27 @@ class Duration:
     @staticmethod
     def of_days(days: int) -> Duration:
         """Returns a length of `days` days."""
-        return Duration(days * _NANOS_PER_DAY)
+        return Duration(_whole_number(days, "days") * _NANOS_PER_DAY)
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
         """Returns a length of `hours` hours."""
-        return Duration(hours * _NANOS_PER_HOUR)
+        return Duration(_whole_number(hours, "hours") * _NANOS_PER_HOUR)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
         """Returns a length of `minutes` minutes."""
-        return Duration(minutes * _NANOS_PER_MINUTE)
+        return Duration(_whole_number(minutes, "minutes") * _NANOS_PER_MINUTE)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
         """Returns a length of `seconds` seconds."""
-        return Duration(seconds * _NANOS_PER_SECOND)
+        return Duration(_whole_number(seconds, "seconds") * _NANOS_PER_SECOND)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
         """Returns a length of `millis` milliseconds."""
-        return Duration(millis * _NANOS_PER_MILLI)
+        return Duration(_whole_number(millis, "millis") * _NANOS_PER_MILLI)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
@@ -163,7 +164,7 @@ class Duration:
         return isinstance(other, Duration) and self._nanos == other._nanos
 
     def __lt__(self, other: Duration) -> bool:
-        return self._nanos < other._nanos
+        return self._nanos < other._nanos if isinstance(other, Duration) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._nanos)
@@ -191,7 +192,7 @@ class Instant:
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
         """Returns the point `epoch_milli` milliseconds after the epoch."""
-        seconds, millis = divmod(epoch_milli, 1000)
+        seconds, millis = divmod(_whole_number(epoch_milli, "epoch_milli"), 1000)
         return Instant(seconds, millis * _NANOS_PER_MILLI)
 
     def to_epoch_milli(self) -> int:
@@ -202,6 +203,8 @@ class Instant:
         return isinstance(other, Instant) and (self.seconds, self.nanos) == (other.seconds, other.nanos)
 
     def __lt__(self, other: Instant) -> bool:
+        if not isinstance(other, Instant):
+            return NotImplemented
         return (self.seconds, self.nanos) < (other.seconds, other.nanos)
 
     def __hash__(self) -> int:
@@ -289,7 +292,7 @@ def format_duration(millis: int) -> str:
 
 
 def _whole_number(value: object, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        msg = f"{what} must be a whole number, not {value!r}; use a Time, a Duration, a timedelta or an int."
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        msg = f"{what} must be a whole number, not {value!r:.80}; use a Time, a Duration, a timedelta or an int."
         raise TypeError(msg)
-    return value
+    return operator.index(value)

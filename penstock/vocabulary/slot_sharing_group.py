@@ -16,7 +16,7 @@ _UNITS = ((1 << 40, "tb"), (1 << 30, "gb"), (1 << 20, "mb"), (1 << 10, "kb"))
 
 @total_ordering
 class MemorySize:
-    """A number of bytes that can be read in larger units."""
+    """A number of bytes that can be read in larger units; an ``int`` it is compared with counts bytes."""
 
     __slots__ = ("_bytes",)
 
@@ -53,10 +53,12 @@ class MemorySize:
         return self._bytes >> 40
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, MemorySize) and self._bytes == other._bytes
+        count = _bytes_of(other)
+        return NotImplemented if count is None else self._bytes == count
 
-    def __lt__(self, other: MemorySize) -> bool:
-        return self._bytes < other._bytes
+    def __lt__(self, other: MemorySize | int) -> bool:
+        count = _bytes_of(other)
+        return NotImplemented if count is None else self._bytes < count
 
     def __hash__(self) -> int:
         return hash(self._bytes)
@@ -69,6 +71,13 @@ class MemorySize:
             if self._bytes and self._bytes % size == 0:
                 return f"{self._bytes // size} {unit}"
         return f"{self._bytes} bytes"
+
+
+def _bytes_of(size: object) -> int | None:
+    """Return the bytes that a size stands for, ``None`` if it is none."""
+    if isinstance(size, MemorySize):
+        return size.get_bytes()
+    return size if isinstance(size, int) and not isinstance(size, bool) else None
 
 
 class SlotSharingGroup:

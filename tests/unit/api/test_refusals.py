@@ -276,3 +276,10 @@ def test_a_program_beside_the_package_is_not_the_package(monkeypatch: pytest.Mon
     with pytest.raises(ProgramError) as caught:
         names["refuse"](numbers())
     assert caught.value.location == f"{package}_jobs/job.py:2"
+
+
+def test_asking_whether_a_stream_has_a_method_raises_nothing() -> None:
+    numbers = environment().from_collection([1])
+    assert not hasattr(numbers, "reduce")
+    assert getattr(numbers, "window", None) is None
+    assert hasattr(numbers.key_by(lambda value: value), "reduce")

@@ -111,3 +111,27 @@ def test_an_instant_counts_nanoseconds_within_its_second():
     assert Instant(1, 2) < Instant(1, 3) < Instant(2, 0)
     with pytest.raises(ValueError, match="nanos"):
         Instant(0, 1_000_000_000)
+
+
+@pytest.mark.parametrize("unit", ["days", "hours", "minutes", "seconds", "millis", "nanos"])
+@pytest.mark.parametrize("wrong", ["3", 1.5, None, True])
+def test_a_length_of_something_else_is_refused_in_a_few_words(unit, wrong):
+    with pytest.raises(TypeError, match=f"{unit} must be a whole number, not {wrong!r};") as refused:
+        getattr(Duration, f"of_{unit}")(wrong)
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("unit", ["days", "hours", "minutes", "seconds", "milliseconds"])
+def test_a_time_of_something_else_is_refused_in_a_few_words(unit):
+    with pytest.raises(TypeError, match=f"{unit} must be a whole number, not '3';") as refused:
+        getattr(Time, unit)("3")
+    assert len(str(refused.value)) < 200
+    with pytest.raises(TypeError, match="size must be a whole number"):
+        Time.of("3", TimeUnit.DAYS)
+
+
+def test_lengths_are_not_ordered_with_other_things():
+    for length in (Time.seconds(1), Duration.of_seconds(1), Instant(1, 0)):
+        assert length != 1000
+        with pytest.raises(TypeError, match="not supported between instances"):
+            length < 1000  # noqa: B015

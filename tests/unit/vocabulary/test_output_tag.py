@@ -9,7 +9,9 @@ import pytest
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.process_functions import ProcessFunction
 from penstock.vocabulary.types import Types
+from tests.unit.local_jobs import environment, results
 
 
 def test_w_57_two_tags_with_one_id_are_one_side_output() -> None:
@@ -34,3 +36,21 @@ def test_an_id_that_is_not_text_is_refused() -> None:
     not_text: Any = 7
     with pytest.raises(TypeError, match="int"):
         OutputTag(not_text)
+
+
+class LateTag(OutputTag):
+    """A tag of the program's own kind."""
+
+
+@pytest.mark.parametrize("asked_for", [LateTag("late"), OutputTag("late")])
+def test_a_subclass_is_a_tag_everywhere(asked_for):
+    class Splitting(ProcessFunction):
+        def process_element(self, value, ctx):
+            if value % 2:
+                yield LateTag("late"), value
+            else:
+                ctx.output(LateTag("late"), value)
+
+    env = environment()
+    sides = env.from_collection([1, 2]).process(Splitting()).get_side_output(asked_for)
+    assert sorted(results(sides)) == [1, 2]

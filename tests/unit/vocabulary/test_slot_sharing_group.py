@@ -77,3 +77,16 @@ def test_resources_of_nothing_are_refused():
         SlotSharingGroup.builder("io").set_cpu_cores(0)
     with pytest.raises(ValueError, match="heap memory"):
         SlotSharingGroup.builder("io").set_task_heap_memory_mb(0)
+
+
+def test_memory_sizes_compare_with_numbers_of_bytes():
+    size = MemorySize.of_mebi_bytes(1)
+    assert size == 1 << 20
+    assert size == (1 << 20)
+    assert size < (1 << 20) + 1
+    assert size >= 1 << 20
+    assert size > 0
+    assert hash(size) == hash(1 << 20)
+    assert size != "1 mb"
+    with pytest.raises(TypeError, match="not supported between instances"):
+        size < "1 mb"  # noqa: B015
