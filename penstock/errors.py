@@ -4,6 +4,7 @@
 
     PenstockError
     ├── ProgramError                the program is wrong; raised where it is written or at execute(), before Spark runs
+    │   ├── MalformedPatternException  a pattern of events contradicts itself
     │   ├── MissingTimestampError   event time is used, but a record has no timestamp
     │   └── StateAccessError        keyed state or a timer is used where there is no key
     ├── UserFunctionError           a function of the program raised; its own exception is the cause
@@ -33,6 +34,7 @@ __all__ = [
     "ExternalSystemError",
     "JobCancelledError",
     "JobFailedError",
+    "MalformedPatternException",
     "MalformedRecordError",
     "MissingTimestampError",
     "NotEnoughSlotsError",
@@ -61,6 +63,10 @@ class ProgramError(PenstockError, ValueError):
     def __init__(self, message: str, location: str | None = None) -> None:
         super().__init__(f"{message}\n  at {location}" if location else message)
         self.location = location
+
+
+class MalformedPatternException(ProgramError):
+    """A pattern of events that contradicts itself, or that no input could complete."""
 
 
 class MissingTimestampError(ProgramError):

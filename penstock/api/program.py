@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import operator
-import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
+from penstock.vocabulary import program_line
 from penstock.vocabulary.functions import Function, KeySelector, Partitioner
 from penstock.vocabulary.rows import Row
 from penstock.vocabulary.window_assigners import default_trigger
@@ -20,17 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_function", "key_function", "location", "partition_function", "step_name", "window_trigger"]
 
-_PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"
-
-
-def location() -> str:
-    """Return ``file:line`` of the innermost call that is not Penstock's own."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+location = program_line.location
+"""Returns ``file:line`` of the innermost call that is not Penstock's own."""
 
 
 def check_function(function: Any, kind: type | tuple[type, ...], call: str, *, allow_callable: bool = True) -> Any:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from penstock.api.async_data_stream import AsyncDataStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.api.pattern_stream import CEP
 from penstock.api.program import key_function
 from penstock.errors import ProgramError
 from penstock.graph import steps
 from penstock.runtime.build import build_operator
+from penstock.runtime.cep.operator import PatternOperator
 from penstock.testing.driven_operator import DrivenOperator
 from penstock.vocabulary.async_retry import AsyncRetryStrategy
+from penstock.vocabulary.cep.pattern_functions import PatternProcessFunction
 from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.durations import TimeLength, to_millis
 from penstock.vocabulary.functions import (
@@ -30,8 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.api.data_stream import DataStream
+    from penstock.runtime.cep.half_matches import HalfMatch
     from penstock.testing.harness_options import HarnessOptions
     from penstock.vocabulary.async_functions import AsyncFunction
+    from penstock.vocabulary.cep.pattern import Pattern
     from penstock.vocabulary.output_tag import OutputTag
     from penstock.vocabulary.state_descriptors import MapStateDescriptor
 
@@ -225,6 +230,50 @@ class OperatorHarness(DrivenOperator):
         return cls.for_stream(build, **options)
 
     @classmethod
+    def for_pattern(
+        cls,
+        pattern: Pattern[Any],
+        function: Any = None,
+        *,
+        key: Any = None,
+        comparator: Any = None,
+        is_event_time: bool = True,
+        late_tag: OutputTag[Any] | None = None,
+        max_runs: int | None = None,
+        dropped_tag: OutputTag[Any] | None = None,
+        **options: Unpack[HarnessOptions],
+    ) -> Self:
+        """Make a harness for a pattern, with a ``PatternProcessFunction`` or a select function; without, matches come.
+
+        With timeouts by ``select``: ``for_stream``.
+        """
+
+        def build(stream: DataStream[Any]) -> object:
+            found = CEP.pattern(_keyed(stream, key), pattern, comparator)
+            found = found if is_event_time else found.in_processing_time()
+            found = found if late_tag is None else found.side_output_late_data(late_tag)
+            found = found if max_runs is None else found.max_runs_per_key(max_runs, dropped_tag)
+            if isinstance(function, PatternProcessFunction):
+                return found.process(function)
+            return found.select(_itself if function is None else function)
+
+        return cls.for_stream(build, **options)
+
+    def runs(self, key: Any = 0) -> list[HalfMatch]:
+        """Return the half matches that a pattern has for a key, the oldest first; without keys there is one, 0."""
+        return self._pattern_operator().half_matches(key)
+
+    def why_no_match(self, key: Any = 0) -> str:
+        """Return how far a pattern is for a key: what it waits for, and what the last event lacked."""
+        return self._pattern_operator().why_no_match(key)
+
+    def _pattern_operator(self) -> PatternOperator:
+        if not isinstance(self.operator, PatternOperator):
+            message = "Only a harness for a pattern has half matches: make it with OperatorHarness.for_pattern()."
+            raise ProgramError(message)
+        return self.operator
+
+    @classmethod
     def for_sink(cls, sink: Any, **options: Unpack[HarnessOptions]) -> Self:
         """Make a harness for a sink; ``snapshot`` and ``notify_complete`` make it prepare and commit."""
         return cls.for_stream(lambda stream: stream.add_sink(sink), **options)
@@ -264,6 +313,10 @@ class OperatorHarness(DrivenOperator):
 
 def _keyed(stream: DataStream[Any], key: Any) -> DataStream[Any]:
     return stream if key is None else stream.key_by(key)
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _one_key(_: Any) -> int:

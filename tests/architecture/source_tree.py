@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "penstock"
-FACADE = ("common", "datastream", "metrics")
+FACADE = ("cep", "common", "datastream", "metrics")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 
 import penstock
 
-FACADE = ("penstock.common", "penstock.datastream", "penstock.metrics")
+FACADE = ("penstock.cep", "penstock.common", "penstock.datastream", "penstock.metrics")
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -1,0 +1,1 @@
+"""What Flink keeps beside its automaton."""

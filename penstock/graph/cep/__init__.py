@@ -1,0 +1,1 @@
+"""Patterns of events as automata."""

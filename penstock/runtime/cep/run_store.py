@@ -1,0 +1,122 @@
+"""Where the half matches of all keys are: in objects of the worker, or in a state backend on disk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from penstock.runtime.cep.stored_runs import RUNS
+from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap_table import isolated
+from penstock.vocabulary.state_descriptors import ValueStateDescriptor
+
+if TYPE_CHECKING:
+    from penstock.runtime.cep.runs import KeyRuns
+    from penstock.runtime.cep.stored_runs import RunCodec
+    from penstock.statestore.backend import KeyContext, KeyedStateBackend
+
+__all__ = ["HeapRunStore", "RunStore", "StateRunStore", "run_store"]
+
+
+class RunStore(ABC):
+    """What is kept of each key; the current key must be the one that is asked for."""
+
+    @abstractmethod
+    def get(self, key: Any) -> KeyRuns | None:
+        """Return what is kept of a key."""
+
+    @abstractmethod
+    def put(self, key: Any, kept: KeyRuns) -> None:
+        """Keep something that has changed."""
+
+    @abstractmethod
+    def remove(self, key: Any) -> None:
+        """Keep nothing of a key."""
+
+    @abstractmethod
+    def keys(self) -> list[Any]:
+        """Return the keys of which something is kept."""
+
+    def store(self) -> None:  # noqa: B027 - what is in the state already needs no storing
+        """Put everything into the keyed state, for a snapshot."""
+
+
+class HeapRunStore(RunStore):
+    """Keeps the objects themselves; those that have changed since the last snapshot go into the next one."""
+
+    def __init__(self, backend: HeapStateBackend, keys: KeyContext, codec: RunCodec) -> None:
+        self._codec = codec
+        self._keys = keys
+        self._state = backend.value_state(_descriptor())
+        self._changed: set[Any] = set()
+        self.entries: dict[Any, KeyRuns] = {}
+        for key in backend.keys(RUNS):
+            keys.key = key
+            self.entries[key] = codec.decode(self._state.value())
+        self.get = self.entries.get  # type: ignore[method-assign, assignment]
+
+    def get(self, key: Any) -> KeyRuns | None:
+        """Return what is kept of a key."""
+        return self.entries.get(key)
+
+    def put(self, key: Any, kept: KeyRuns) -> None:
+        """Keep something that has changed."""
+        self.entries[key] = kept
+        self._changed.add(key)
+
+    def remove(self, key: Any) -> None:
+        """Keep nothing of a key."""
+        del self.entries[key]
+        self._changed.add(key)
+
+    def keys(self) -> list[Any]:
+        """Return the keys of which something is kept."""
+        return list(self.entries)
+
+    def store(self) -> None:
+        """Put what has changed into the keyed state."""
+        for key in self._changed:
+            self._keys.key = key
+            kept = self.entries.get(key)
+            if kept is None:
+                self._state.clear()
+            else:
+                self._state.update(self._codec.encode(kept, isolated))
+        self._changed.clear()
+
+
+class StateRunStore(RunStore):
+    """Reads and writes the state of any backend."""
+
+    def __init__(self, backend: KeyedStateBackend, codec: RunCodec) -> None:
+        self._backend = backend
+        self._codec = codec
+        self._state = backend.value_state(_descriptor())
+
+    def get(self, key: Any) -> KeyRuns | None:
+        """Return what is kept of a key."""
+        stored: Any = self._state.value()
+        return None if stored is None else self._codec.decode(stored)
+
+    def put(self, key: Any, kept: KeyRuns) -> None:
+        """Keep something that has changed."""
+        self._state.update(self._codec.encode(kept))
+
+    def remove(self, key: Any) -> None:
+        """Keep nothing of a key."""
+        self._state.clear()
+
+    def keys(self) -> list[Any]:
+        """Return the keys of which something is kept."""
+        return self._backend.keys(RUNS)
+
+
+def _descriptor() -> ValueStateDescriptor[Any]:
+    return ValueStateDescriptor(RUNS, None)
+
+
+def run_store(backend: KeyedStateBackend, keys: KeyContext, codec: RunCodec) -> RunStore:
+    """Return the store that suits a state backend."""
+    if isinstance(backend, HeapStateBackend):
+        return HeapRunStore(backend, keys, codec)
+    return StateRunStore(backend, codec)

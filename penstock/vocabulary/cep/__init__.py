@@ -1,0 +1,1 @@
+"""Patterns of events: what a program says about them."""
