@@ -10,9 +10,6 @@ from penstock.api.data_stream import DataStream
 from penstock.api.keyed_stream import KeyedStream
 from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
-from penstock.graph.cep.compiler import compile_pattern
-from penstock.graph.cep.pattern_warnings import PatternWarning, warnings_of
-from penstock.graph.cep.step import PatternStep
 from penstock.graph.nodes import Upstream
 from penstock.graph.partitioning import KeyGroups
 from penstock.vocabulary.cep.pattern import Pattern
@@ -24,6 +21,7 @@ from penstock.vocabulary.cep.pattern_functions import (
     PatternSelectFunction,
     PatternTimeoutFunction,
 )
+from penstock.vocabulary.cep.pattern_warning import PatternWarning
 from penstock.vocabulary.output_tag import OutputTag
 
 if TYPE_CHECKING:
@@ -157,6 +155,11 @@ class PatternStream(Generic[T]):
         timeout_tag: OutputTag[Any] | None,
         output_type: Any,
     ) -> DataStream[Any]:
+        # Most programs have no patterns, and need not wait for what compiles them.
+        from penstock.graph.cep.compiler import compile_pattern
+        from penstock.graph.cep.pattern_warnings import warnings_of
+        from penstock.graph.cep.step import PatternStep
+
         settings = self._settings
         automaton = compile_pattern(self._pattern)
         for text in warnings_of(self._pattern, has_limit=settings.max_runs is not None):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from penstock.api.pattern_stream import CEP, PatternStream
 from penstock.errors import MalformedPatternException
-from penstock.graph.cep.pattern_warnings import PatternWarning
 from penstock.vocabulary.cep.conditions import (
     BooleanConditions,
     IterativeCondition,
@@ -28,6 +27,7 @@ from penstock.vocabulary.cep.pattern_functions import (
     RichPatternSelectFunction,
     TimedOutPartialMatchHandler,
 )
+from penstock.vocabulary.cep.pattern_warning import PatternWarning
 from penstock.vocabulary.cep.quantifier import Quantifier, WithinType
 from penstock.vocabulary.cep.skip_strategy import AfterMatchSkipStrategy
 

@@ -11,11 +11,7 @@ from penstock.vocabulary.cep.quantifier import ConsumingStrategy
 if TYPE_CHECKING:
     from penstock.vocabulary.cep.pattern import Pattern
 
-__all__ = ["PatternWarning", "warnings_of"]
-
-
-class PatternWarning(UserWarning):
-    """A pattern that is allowed, but holds output back or keeps state without end."""
+__all__ = ["warnings_of"]
 
 
 def warnings_of(pattern: Pattern[Any], *, has_limit: bool = False) -> list[str]:

@@ -18,7 +18,7 @@ from penstock.runtime.cep.matcher import Matcher
 from penstock.runtime.cep.run_store import run_store
 from penstock.runtime.cep.runs import KeyRuns, events_of
 from penstock.runtime.cep.stored_runs import RunCodec
-from penstock.runtime.cep.waiting_events import WaitingEvents
+from penstock.runtime.cep.waiting_events import Due, WaitingEvents
 from penstock.runtime.elements import MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.key_functions import keys_of
 from penstock.runtime.late_records import LateRecords
@@ -109,9 +109,7 @@ class PatternOperator(Operator):
             if key not in due:
                 due[key] = []
         self._woken.clear()
-        for key, events in due.items():
-            self._match(key, events, timestamp)
-        self._matches.flush()
+        self._match_all(due, timestamp)
         self.output.emit_watermark(timestamp)
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
@@ -123,8 +121,12 @@ class PatternOperator(Operator):
         now = self.context.clock.now()
         keys = self.context.keys
         if self._sort_key is None:
-            for key, value in zip(self._keys_of(values), values, strict=True):
-                self._match(key, [(now, value)], now)
+            try:
+                for key, value in zip(self._keys_of(values), values, strict=True):
+                    self._match(key, [(now, value)], now)
+            except Exception as error:
+                self._blame(error)
+                raise
             self._matches.flush()
             return
         bucket = self.waiting.bucket(now)
@@ -141,9 +143,26 @@ class PatternOperator(Operator):
         now = max(timestamp, self.context.clock.now())
         due = self.waiting.take(now - 1)
         due.setdefault(key, [])
-        for each, events in due.items():
-            self._match(each, events, now)
+        self._match_all(due, now)
+
+    def _match_all(self, due: Due, now: int) -> None:
+        try:
+            for key, events in due.items():
+                self._match(key, events, now)
+        except Exception as error:
+            self._blame(error)
+            raise
         self._matches.flush()
+
+    def _blame(self, error: Exception) -> None:
+        """Find out whether a condition failed, or a function that sees matches, for the explanation of the failure."""
+        trace = error.__traceback__
+        self.function = self.step.function
+        while trace is not None:
+            if trace.tb_frame.f_code is Matcher._decide.__code__:
+                condition = self.step.automaton.atoms[trace.tb_frame.f_locals["node"].atom].condition
+                self.function = getattr(condition, "function", condition)
+            trace = trace.tb_next
 
     def _match(self, key: Any, events: list[tuple[int, Any]], now: int) -> None:
         """Take the events of a key that are due, then let its time be now."""
