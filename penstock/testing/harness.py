@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from penstock.api.async_data_stream import AsyncDataStream
@@ -16,6 +17,7 @@ from penstock.runtime.cep.operator import PatternOperator
 from penstock.testing.driven_operator import DrivenOperator
 from penstock.vocabulary.async_retry import AsyncRetryStrategy
 from penstock.vocabulary.cep.pattern_functions import PatternProcessFunction
+from penstock.vocabulary.cep.pattern_warning import PatternWarning
 from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.durations import TimeLength, to_millis
 from penstock.vocabulary.functions import (
@@ -253,9 +255,12 @@ class OperatorHarness(DrivenOperator):
             found = found if is_event_time else found.in_processing_time()
             found = found if late_tag is None else found.side_output_late_data(late_tag)
             found = found if max_runs is None else found.max_runs_per_key(max_runs, dropped_tag)
-            if isinstance(function, PatternProcessFunction):
-                return found.process(function)
-            return found.select(_itself if function is None else function)
+            with warnings.catch_warnings():
+                # In a test nothing grows without end.
+                warnings.simplefilter("ignore", PatternWarning)
+                if isinstance(function, PatternProcessFunction):
+                    return found.process(function)
+                return found.select(_itself if function is None else function)
 
         return cls.for_stream(build, **options)
 

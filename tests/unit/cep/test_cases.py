@@ -73,8 +73,11 @@ def harness_of(case: Case, backend: Any) -> OperatorHarness:
     )
 
 
-@pytest.mark.parametrize("in_runs", [False, True], ids=["singly", "in runs"])
-@pytest.mark.parametrize("backend", [HashMapStateBackend, EmbeddedRocksDBStateBackend], ids=["heap", "rocksdb"])
+@pytest.mark.parametrize(
+    ("backend", "in_runs"),
+    [(HashMapStateBackend, False), (HashMapStateBackend, True), (EmbeddedRocksDBStateBackend, False)],
+    ids=["singly", "in runs", "rocksdb"],
+)
 @each_case
 def test_case_in_operator(case: Case, backend: Any, in_runs: bool) -> None:
     with harness_of(case, backend) as harness:
