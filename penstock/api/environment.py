@@ -16,6 +16,7 @@ from penstock.connectors.protocols import Source
 from penstock.errors import ProgramError
 from penstock.graph.explain import explain, plan_json
 from penstock.graph.guarantee import GUARANTEE_OPTION, check_guarantee, end_to_end
+from penstock.graph.ingestion_time import stamp_sources
 from penstock.graph.job import Job
 from penstock.graph.nodes import Graph, Upstream
 from penstock.graph.plan import make_plan
@@ -25,6 +26,7 @@ from penstock.graph.validate import validate
 from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.job import JobExecutionResult, JobID
 from penstock.vocabulary.rows import Row
+from penstock.vocabulary.runtime_mode import TimeCharacteristic
 from penstock.vocabulary.source_functions import ParallelSourceFunction, SourceFunction
 from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 
@@ -52,7 +54,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
 
     def __init__(self, configuration: Configuration | None = None, *, spark_session: Any = None) -> None:
         super().__init__(configuration or Configuration())
-        self.graph = Graph()
+        self.graph = Graph(parallelism=self.get_parallelism)
         self._first_pending = 1
         self._spark_session = spark_session
 
@@ -238,7 +240,9 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         return job
 
     def _pending(self) -> Graph:
-        return self.graph.since(self._first_pending)
+        graph = self.graph.since(self._first_pending)
+        is_ingestion_time = self.get_stream_time_characteristic() is TimeCharacteristic.IngestionTime
+        return stamp_sources(graph) if is_ingestion_time else graph
 
     def _start(self, job_name: str | None) -> JobRun:
         job = self._build_job(job_name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 from penstock.api.data_stream import DataStream
@@ -208,10 +209,34 @@ def count_window(stream: KeyedStream[K, T], size: int, slide: int) -> WindowedSt
     return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
 
 
+def _has_watermarks(stream: DataStream[Any]) -> bool:
+    """Tell whether a step that the stream comes from makes watermarks."""
+    nodes = stream.get_execution_environment().graph.nodes
+    waiting = [upstream.node for upstream in stream._upstreams]
+    seen: set[int] = set()
+    while waiting:
+        node = nodes[waiting.pop()]
+        strategy = getattr(node.step, "strategy", None)
+        if strategy is not None and strategy.makes_watermarks:
+            return True
+        seen.add(node.id)
+        waiting += [upstream.node for upstream in node.upstreams if upstream.node not in seen]
+    return False
+
+
 def time_window(stream: KeyedStream[K, T], size: TimeLength, slide: TimeLength | None) -> WindowedStream[K, T]:
     """Return time windows of the kind that the environment's time characteristic asks for."""
     environment = stream.get_execution_environment()
     is_processing = environment.get_stream_time_characteristic() is TimeCharacteristic.ProcessingTime
+    if is_processing and _has_watermarks(stream):
+        warnings.warn(
+            f"time_window() makes windows of the clock here ({location()}), although the stream has watermarks: the"
+            " time characteristic is ProcessingTime. For windows of event time call"
+            " env.set_stream_time_characteristic(TimeCharacteristic.EventTime) before it, or write"
+            " window(TumblingEventTimeWindows.of(...)); for windows of the clock write"
+            " window(TumblingProcessingTimeWindows.of(...)).",
+            stacklevel=3,
+        )
     length = Time.milliseconds(to_millis(size))
     assigner: WindowAssigner[Any, Any]
     if slide is None:

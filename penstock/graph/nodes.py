@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.graph.partitioning import Partitioning
     from penstock.graph.steps import Step
 
@@ -50,6 +52,8 @@ class Node:
     upstreams: tuple[Upstream, ...] = ()
     location: str = ""
     parallelism: int | None = None
+    inherited_parallelism: int | None = None
+    """That of the environment when the step was added; it counts where the step sets none."""
     max_parallelism: int | None = None
     is_parallelism_fixed: bool = False
     """The step cannot run with another parallelism (``window_all``, a plain ``SourceFunction``)."""
@@ -83,10 +87,20 @@ class Graph:
     """The nodes of one program, in the order they were written."""
 
     nodes: dict[int, Node] = field(default_factory=dict)
+    parallelism: Callable[[], int] | None = None
+    """Says what parallelism steps that are added now have unless they set their own."""
 
     def add(self, name: str, step: Step, upstreams: tuple[Upstream, ...] = (), **settings: Any) -> Node:
         """Add a step and return its node."""
-        node = Node(id=len(self.nodes) + 1, name=name, step=step, upstreams=upstreams, **settings)
+        inherited = None if self.parallelism is None else self.parallelism()
+        node = Node(
+            id=len(self.nodes) + 1,
+            name=name,
+            step=step,
+            upstreams=upstreams,
+            inherited_parallelism=inherited,
+            **settings,
+        )
         self.nodes[node.id] = node
         return node
 

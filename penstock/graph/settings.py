@@ -28,8 +28,10 @@ class JobSettings:
     options: dict[str, Any] = field(default_factory=dict)
 
     def parallelism_of(self, node: Node) -> int:
-        """Return the parallelism of a node: its own, else the job's."""
-        return node.parallelism if node.parallelism is not None else self.parallelism
+        """Return the parallelism of a node: its own, else that of the environment when it was added, else the job's."""
+        if node.parallelism is not None:
+            return node.parallelism
+        return self.parallelism if node.inherited_parallelism is None else node.inherited_parallelism
 
     def max_parallelism_of(self, node: Node, parallelism: int) -> int:
         """Return the number of key groups of a node: its own, else the job's, else Flink's choice."""

@@ -133,6 +133,11 @@ class WatermarkStrategy(ABC):
             self._made_timestamp_assigner = self.create_timestamp_assigner(None)
         return self._made_timestamp_assigner
 
+    @property
+    def makes_watermarks(self) -> bool:
+        """Tells whether watermarks come of this strategy, as far as can be said without making a generator."""
+        return True
+
     def create_generator(self) -> WatermarkGenerator[Any]:
         """Returns a new generator, for one split or subtask."""
         generator = self.create_watermark_generator(None)
@@ -171,6 +176,10 @@ class _SuppliedStrategy(WatermarkStrategy):
             )
             raise TypeError(msg)
         self._supplier: Callable[[], WatermarkGenerator[Any]] = supplier
+
+    @property
+    def makes_watermarks(self) -> bool:
+        return self._supplier is not NoWatermarksGenerator
 
     def create_watermark_generator(self, context: Any) -> WatermarkGenerator[Any]:
         return self._supplier()

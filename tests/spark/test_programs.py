@@ -42,7 +42,7 @@ def test_a_session_that_is_already_there(tmp_path: Path) -> None:
     assert lines[:3] == ["[2, 3, 4]"] * 3
     assert lines[3].startswith("The job needs 6 task slots at the same time")
     assert "Spark (local[5]) has 5. Give it 1 more (spark.master=local[6])" in lines[3]
-    assert lines[4:] == ["3"]
+    assert lines[4:] == ["settings put back: True", "3"]
 
 
 def test_too_few_slots_are_found_out_without_starting_spark() -> None:

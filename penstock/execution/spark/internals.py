@@ -26,7 +26,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -35,15 +35,18 @@ from pyspark.java_gateway import launch_gateway
 
 from penstock.errors import ClusterError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = [
     "SPARK_ERRORS",
     "SPARK_VERSION",
     "cancel_jobs",
+    "change_local_settings",
     "check_version",
     "is_stopped",
     "pipelined_plan",
     "run_plan",
-    "set_local_settings",
     "slot_count",
     "start_gateway",
 ]
@@ -121,11 +124,23 @@ def cancel_jobs(session: Any, group: str) -> None:
     session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)
 
 
-def set_local_settings(session: Any, settings: dict[str, str]) -> None:
-    """Set core settings of a local master that is already running; its tasks read them when they start."""
+def change_local_settings(session: Any, settings: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Set core settings of a local master that is already running; its tasks read them when they start.
+
+    ``None`` takes a setting away. Returns those that were different, with what they were.
+    """
     conf = session.sparkContext._jsc.sc().conf()
+    before: dict[str, str | None] = {}
     for key, value in settings.items():
-        conf.set(key, value)
+        old = str(conf.get(key)) if conf.contains(key) else None
+        if old == value:
+            continue
+        before[key] = old
+        if value is None:
+            conf.remove(key)
+        else:
+            conf.set(key, value)
+    return before
 
 
 def slot_count(session: Any) -> int:

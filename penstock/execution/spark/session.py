@@ -14,7 +14,8 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.errors import ClusterError, NotEnoughSlotsError
-from penstock.execution.spark.internals import check_version, is_stopped, set_local_settings, slot_count, start_gateway
+from penstock.execution.spark.internals import check_version, is_stopped, slot_count, start_gateway
+from penstock.execution.spark.lent_settings import LentSettings
 from penstock.runtime.clock import monotonic_seconds, pause
 
 __all__ = ["CORE_SETTINGS", "JOB_PROPERTIES", "acquire_slots", "find_session", "release_slots", "stop_own_session"]
@@ -53,6 +54,7 @@ _REGISTRATION_SECONDS = 20.0
 _lock = threading.Lock()
 _own_session: SparkSession | None = None
 _used_slots: dict[str, int] = {}
+_lent_settings = LentSettings()
 
 
 def find_session(given: SparkSession | None, options: dict[str, Any], slots: int) -> SparkSession:
@@ -67,7 +69,7 @@ def find_session(given: SparkSession | None, options: dict[str, Any], slots: int
         if session is None:
             session = _own_session = _create_session(options, slots)
     check_version(session.version)
-    _prepare(session)
+    _check_settings(session)
     if str(session.conf.get("spark.sql.adaptive.enabled")).lower() == "true":
         # Adaptive execution hides the exchanges. The program's own queries keep it: this is a session beside theirs.
         session = session.newSession()
@@ -148,18 +150,11 @@ def _local_slots(master: str) -> int | None:
     return (os.cpu_count() or 1) if match[1] == "*" else int(match[1])
 
 
-def _prepare(session: SparkSession) -> None:
-    """Bring a session that others started to the settings a job needs, or say which are missing."""
+def _check_settings(session: SparkSession) -> None:
+    """Say what settings a session that others started lacks; a local one gets them while jobs run."""
     context = session.sparkContext
     conf = context.getConf()
-    if _local_slots(str(context.master)) is not None and "PYSPARK_PYTHON" not in os.environ:
-        # On one machine workers are to have the program's own Python with its packages, not the first one on the path.
-        context.pythonExec = conf.get("spark.pyspark.python") or sys.executable
-    wrong = {key: value for key, value in CORE_SETTINGS.items() if conf.get(key) != value}
-    if not wrong:
-        return
     if _local_slots(str(context.master)) is not None:
-        set_local_settings(session, wrong)
         return
     if conf.get("spark.task.maxFailures") != "1" or conf.get("spark.python.udf.pipelined.enabled") != "true":
         lines = "\n".join(f"  {key}={value}" for key, value in CORE_SETTINGS.items())
@@ -185,10 +180,20 @@ def acquire_slots(session: SparkSession, job_id: str, needed: int) -> None:
             used = sum(slots for job, slots in _used_slots.items() if job != job_id)
             if total - used >= needed:
                 _used_slots[job_id] = needed
+                if _local_slots(master) is not None:
+                    _lent_settings.lend(session, job_id, CORE_SETTINGS, _worker_python(session))
                 return
         if _local_slots(master) is not None or monotonic_seconds() > deadline:
             raise _not_enough(needed, total, used, master)
         pause(0.1)  # executors of a cluster register one after the other
+
+
+def _worker_python(session: SparkSession) -> str | None:
+    """Return the Python of the workers of a local session, ``None`` where the environment says which."""
+    if "PYSPARK_PYTHON" in os.environ:
+        return None
+    # On one machine workers are to have the program's own Python with its packages, not the first one on the path.
+    return session.sparkContext.getConf().get("spark.pyspark.python") or sys.executable
 
 
 def _not_enough(needed: int, total: int, used: int, master: str) -> NotEnoughSlotsError:
@@ -202,9 +207,10 @@ def _not_enough(needed: int, total: int, used: int, master: str) -> NotEnoughSlo
 
 
 def release_slots(job_id: str) -> None:
-    """Give the slots of a job back."""
+    """Give the slots of a job back, and put back the settings of the session when it was the last one."""
     with _lock:
         _used_slots.pop(job_id, None)
+        _lent_settings.give_back(job_id)
 
 
 def stop_own_session() -> None:

@@ -13,8 +13,15 @@ def collect(env):
         return sorted(records)
 
 
+def settings(spark):
+    everything = dict(spark.sparkContext.getConf().getAll())
+    everything.pop("spark.sql.warehouse.dir", None)  # Spark itself sets it with the first query
+    return everything, spark.sparkContext.pythonExec
+
+
 def main():
     spark = SparkSession.builder.master("local[5]").config("spark.ui.enabled", "false").getOrCreate()
+    before = settings(spark)
     given = StreamExecutionEnvironment.get_execution_environment(spark_session=spark).set_parallelism(2)
     print(collect(given))
     active = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
@@ -27,6 +34,7 @@ def main():
     except NotEnoughSlotsError as error:
         print(error)
     active.close()
+    print("settings put back:", settings(spark) == before)
     print(spark.range(3).count())  # the session is still there: it is not ours to stop
 
 

@@ -98,3 +98,13 @@ def test_no_number_of_subtasks_is_refused(parallelism: object) -> None:
         env.set_parallelism(parallelism)  # type: ignore[arg-type]
     with pytest.raises(ProgramError, match=r"(?s)at least 1.*test_parallelism_priority\.py:\d+"):
         env.from_sequence(1, 2).set_parallelism(parallelism)  # type: ignore[arg-type]
+
+
+def test_a_step_keeps_the_parallelism_the_environment_had_when_it_was_added() -> None:
+    env = StreamExecutionEnvironment(Configuration()).set_parallelism(2)
+    source = env.from_sequence(1, 3).name("source")
+    env.set_parallelism(4)
+    source.map(str).name("later").map(str).name("own").set_parallelism(3)
+    env.set_parallelism(1)
+    vertices = env._build_job(None).plan.vertices.values()
+    assert {vertex.name: vertex.parallelism for vertex in vertices} == {"source": 2, "later": 4, "own": 3}
