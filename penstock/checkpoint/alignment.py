@@ -14,7 +14,8 @@ their barriers at different times, and there are three answers to that:
   equal what an aligned snapshot would have held: on restore the recorded ones are processed first. A barrier does not
   overtake records inside of Spark's shuffle; as that holds about one megabyte per channel, it is the slow operator
   that an unaligned checkpoint does not wait for, at every hop, and not the wire. With an ``aligned_timeout`` a
-  checkpoint starts aligned and becomes unaligned when the time is up.
+  checkpoint starts aligned and becomes unaligned when the time is up. A subtask with an input whose barriers must stay
+  in line (``Partitioning.keeps_barriers_in_line``) aligns all its channels.
 
 A channel that has ended has delivered all barriers there will ever be. A barrier that is newer than the one being
 waited for means that the older checkpoint was given up somewhere: it is declined here too. Barriers of a checkpoint
@@ -125,9 +126,11 @@ class BarrierAligner:
     """Aligns the barriers of one subtask with ``channels`` input channels.
 
     Events return the actions to perform, in order. A channel that is blocked delivers no event before it is released.
+    Unless ``may_overtake``, unaligned checkpoints are aligned here.
     """
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, *, may_overtake: bool = True) -> None:
+        self._may_overtake = may_overtake
         self._open = set(range(channels))
         self._pending: dict[int, _Pending] = {}
         self._settled = -1
@@ -156,7 +159,7 @@ class BarrierAligner:
             if options.is_exactly_once:
                 freed = self._supersede(checkpoint_id, actions)
             pending = self._pending[checkpoint_id] = _Pending(options)
-            if options.is_unaligned and options.aligned_timeout > 0:
+            if self._is_unaligned(options) and options.aligned_timeout > 0:
                 actions.append(StartTimeout(checkpoint_id, options.aligned_timeout))
         pending.arrived.add(channel)
         if options.is_exactly_once:
@@ -194,6 +197,9 @@ class BarrierAligner:
         freed, pending.blocked = pending.blocked, []
         return actions + _release(freed)
 
+    def _is_unaligned(self, options: CheckpointOptions) -> bool:
+        return options.is_unaligned and self._may_overtake
+
     def _arrive(self, channel: int, checkpoint_id: int, pending: _Pending, actions: list[Action]) -> None:
         """Does what a barrier means for its own channel, as far as other channels are still awaited."""
         is_last = not self._open - pending.arrived
@@ -201,7 +207,7 @@ class BarrierAligner:
             actions.append(StopRecording(checkpoint_id, channel))
         elif is_last:
             return
-        elif pending.options.is_unaligned and pending.options.aligned_timeout == 0:
+        elif self._is_unaligned(pending.options) and pending.options.aligned_timeout == 0:
             self._take_unaligned(checkpoint_id, pending, actions)
         else:
             pending.blocked.append(channel)

@@ -18,6 +18,7 @@ import zlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.checkpoint.in_flight import InputInfo
 from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState
 from penstock.errors import CorruptCheckpointError
@@ -34,7 +35,7 @@ __all__ = ["CheckpointMetadata", "OperatorInfo", "OperatorMetadata"]
 
 _MAGIC = b"PENCHKPT"
 _FLINK_MAGIC = bytes.fromhex("4960672d")
-_VERSION = 2
+_VERSION = 3
 _HEAD = struct.Struct("<8sHQI")
 
 
@@ -47,6 +48,8 @@ class OperatorInfo:
     max_parallelism: int
     is_source: bool = False
     """Whether all its subtasks get what each of them kept: splits may move, also if the parallelism is the same."""
+    inputs: tuple[InputInfo, ...] = field(default=(), compare=False)
+    """Where its records come from."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class OperatorMetadata:
     subtasks: dict[int, OperatorState] = field(default_factory=dict)
     in_flight: dict[int, StoredBytes] = field(default_factory=dict)
     """Records that an unaligned barrier has overtaken, for the first operator of a chain, by subtask."""
+
+    @property
+    def inputs(self) -> tuple[InputInfo, ...]:
+        """Return where the records in flight came from."""
+        return self.info.inputs
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,7 @@ class CheckpointMetadata:
                 )
                 subtasks[subtask] = replace(state, keyed=keyed, own=tuple(map(change, state.own)))
             in_flight = {subtask: change(stored) for subtask, stored in operator.in_flight.items()}
-            operators[operator_id] = OperatorMetadata(operator.info, subtasks, in_flight)
+            operators[operator_id] = replace(operator, subtasks=subtasks, in_flight=in_flight)
         return replace(self, operators=operators)
 
     @property
@@ -161,16 +169,16 @@ class CheckpointMetadata:
 
 def _operator_to_plain(operator: OperatorMetadata) -> dict[str, Any]:
     return {
-        "info": vars(operator.info),
+        "info": {**vars(operator.info), "inputs": [vars(each) for each in operator.info.inputs]},
         "subtasks": {subtask: _state_to_plain(state) for subtask, state in operator.subtasks.items()},
         "in_flight": {subtask: vars(stored) for subtask, stored in operator.in_flight.items()},
     }
 
 
 def _operator_from_plain(plain: dict[str, Any]) -> OperatorMetadata:
-    info = OperatorInfo(**plain["info"])
+    inputs = tuple(InputInfo(**each) for each in plain["info"].get("inputs", ()))
     return OperatorMetadata(
-        info=info,
+        info=OperatorInfo(**{**plain["info"], "inputs": inputs}),
         subtasks={subtask: _state_from_plain(state) for subtask, state in plain["subtasks"].items()},
         in_flight={subtask: StoredBytes(**stored) for subtask, stored in plain["in_flight"].items()},
     )

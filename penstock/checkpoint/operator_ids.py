@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.checkpoint.in_flight import InputInfo
 from penstock.checkpoint.metadata import OperatorInfo
-from penstock.graph.partitioning import sources_of
+from penstock.graph.partitioning import Forward, sources_of
 
 if TYPE_CHECKING:
     from penstock.checkpoint.coordination import TaskId
-    from penstock.graph.plan import Plan
+    from penstock.graph.nodes import Node
+    from penstock.graph.plan import Plan, Vertex
 
 __all__ = ["operator_infos", "subtask_inputs", "subtask_names", "vertex_operators"]
 
@@ -23,11 +25,36 @@ def operator_infos(plan: Plan) -> dict[str, OperatorInfo]:
     """Return the operators of a plan by their ids."""
     return {
         node.operator_id: OperatorInfo(
-            node.name, vertex.parallelism, vertex.max_parallelism, node.is_source or node.step.shares_own_state
+            node.name,
+            vertex.parallelism,
+            vertex.max_parallelism,
+            node.is_source or node.step.shares_own_state,
+            _inputs(plan, vertex, node),
         )
         for vertex in plan.vertices.values()
         for node in vertex.nodes
     }
+
+
+def _inputs(plan: Plan, vertex: Vertex, node: Node) -> tuple[InputInfo, ...]:
+    """Return where the records of an operator come from: over exchanges, or from the one before it in its chain."""
+    names = {each.id: each.operator_id for other in plan.vertices.values() for each in other.nodes}
+    if node is vertex.head:
+        return tuple(
+            InputInfo(
+                names[edge.source_node],
+                edge.tag,
+                edge.input,
+                plan.vertices[edge.source].parallelism,
+                edge.partitioning.label,
+            )
+            for edge in plan.inputs_of(vertex.id)
+        )
+    return tuple(
+        InputInfo(names[link.source], link.tag, 0, vertex.parallelism, Forward().label)
+        for link in vertex.links
+        if link.target == node.id
+    )
 
 
 def subtask_names(plan: Plan) -> dict[TaskId, str]:

@@ -4,7 +4,8 @@ Operators are matched by their ids. Keyed state follows its key groups: a subtas
 its groups and reads those groups only. The elements of operator lists are spread evenly, union lists go to everybody
 in full, a broadcast map, the same everywhere, is handed on. What an operator keeps besides (transactions to commit,
 source positions) stays with its subtask if the parallelism is the same; otherwise, and in sources always, every
-subtask gets the parts of all, and the operator picks what is its own.
+subtask gets the parts of all, and the operator picks what is its own. Records in flight:
+:mod:`penstock.checkpoint.in_flight`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.checkpoint.in_flight import assign_in_flight
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.errors import StateRestoreError
 from penstock.graph.nodes import GENERATED
@@ -73,17 +75,19 @@ def plan_restore(
             " behind."
         )
         raise StateRestoreError(problem)
-    _check_in_flight(metadata, infos)
     parts = {
         key: redistribute_operator(key, metadata.operators[key], info) for key, info in infos.items() if key in matched
+    }
+    in_flight = {
+        key: assign_in_flight(key, metadata.operators[key], info) for key, info in infos.items() if key in matched
     }
     states: dict[tuple[int, int], SubtaskState] = {}
     for vertex, keys in vertices.items():
         for subtask in range(infos[keys[0]].parallelism):
-            head = metadata.operators[keys[0]] if keys[0] in matched else None
+            replayed = {key: in_flight[key][subtask] for key in keys if key in matched}
             states[vertex, subtask] = SubtaskState(
                 {key: parts[key][subtask] for key in keys if key in parts},
-                None if head is None else head.in_flight.get(subtask),
+                replayed={key: found for key, found in replayed.items() if found is not None},
             )
     restored = [key for key in parts if _has_state(metadata.operators[key])]
     return RestorePlan(states, tuple(restored), tuple(key for key in infos if key not in matched), tuple(dropped))
@@ -130,20 +134,6 @@ def _is_same(key: str, operator: OperatorMetadata, infos: Mapping[str, OperatorI
     number of another one.
     """
     return not key.startswith(GENERATED) or operator.info.name == infos[key].name
-
-
-def _check_in_flight(metadata: CheckpointMetadata, infos: Mapping[str, OperatorInfo]) -> None:
-    """Refuses to rescale records in flight: they belong to channels, and those change with the parallelism."""
-    if not any(operator.in_flight for operator in metadata.operators.values()):
-        return
-    for key, operator in metadata.operators.items():
-        if key in infos and infos[key].parallelism != operator.info.parallelism:
-            problem = (
-                f"Checkpoint {metadata.checkpoint_id} is unaligned and holds records in flight, so it cannot be"
-                f" restored with another parallelism ({infos[key].parallelism} instead of {operator.info.parallelism})."
-                " Restore with the same parallelism, take a savepoint and change the parallelism then."
-            )
-            raise StateRestoreError(problem, f"{operator.info.name} ({key})")
 
 
 def _has_state(operator: OperatorMetadata) -> bool:

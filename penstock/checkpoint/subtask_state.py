@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock.checkpoint.in_flight import InFlight
     from penstock.statestore.handles import KeyedStateHandle, StoredBytes
     from penstock.statestore.stored_operator_state import StoredOperatorState
 
@@ -31,4 +32,7 @@ class SubtaskState:
 
     operators: dict[str, OperatorState] = field(default_factory=dict)
     in_flight: StoredBytes | None = None
-    """Pickled elements that an unaligned barrier has overtaken."""
+    """What is acknowledged: the elements that an unaligned barrier has overtaken."""
+    replayed: dict[str, InFlight] = field(default_factory=dict)
+    """What it gets back: by operator, elements that are processed before anything else. The operator was the first of
+    its chain, and may be in the middle of one now."""

@@ -37,6 +37,20 @@ class Partitioning:
         """Tell whether a subtask talks to some of its successors only."""
         return False
 
+    @property
+    def keeps_barriers_in_line(self) -> bool:
+        """Tell whether barriers must not overtake records, also where checkpoints are unaligned.
+
+        Records in flight between two subtasks that belong together have no other place to go, and copies of one record
+        would be in the state of some subtasks and in flight to others.
+        """
+        return self.is_pointwise
+
+    @property
+    def is_by_record(self) -> bool:
+        """Tell whether a record says itself, and always the same, which successor it goes to."""
+        return False
+
 
 @dataclass(frozen=True)
 class Forward(Partitioning):
@@ -67,6 +81,11 @@ class Rescale(Partitioning):
 class Broadcast(Partitioning):
     """A copy to every successor."""
 
+    @property
+    def keeps_barriers_in_line(self) -> bool:
+        """Tell that all successors must have seen the same records in front of a barrier."""
+        return True
+
 
 @dataclass(frozen=True)
 class Global(Partitioning):
@@ -85,6 +104,11 @@ class Custom(Partitioning):
     partition: Callable[[Any, int], int]
     key: Callable[[Any], Any]
 
+    @property
+    def is_by_record(self) -> bool:
+        """Tell that the program says where each record goes."""
+        return True
+
 
 @dataclass(frozen=True)
 class KeyGroups(Partitioning):
@@ -96,6 +120,11 @@ class KeyGroups(Partitioning):
     def label(self) -> str:
         """Return the name Flink shows in its plans."""
         return "HASH"
+
+    @property
+    def is_by_record(self) -> bool:
+        """Tell that each record goes where its key is."""
+        return True
 
 
 def targets_of(partitioning: Partitioning, source: int, sources: int, targets: int) -> range:

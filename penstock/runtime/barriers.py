@@ -20,7 +20,8 @@ from penstock.checkpoint.alignment import (
     StopRecording,
     TakeSnapshot,
 )
-from penstock.runtime.elements import BARRIER, RECORDS, Element
+from penstock.runtime.elements import BARRIER, Element
+from penstock.runtime.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,10 +29,7 @@ if TYPE_CHECKING:
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.runtime.processing_time import ProcessingTimeService
 
-__all__ = ["BarrierGate", "Recorded", "Snapshots", "barrier"]
-
-Recorded = list[tuple[int, list[Element]]]
-"""Elements that an unaligned barrier has overtaken, with their channels, in the order they were processed."""
+__all__ = ["BarrierGate", "Snapshots", "barrier"]
 
 
 class Snapshots(Protocol):
@@ -40,7 +38,7 @@ class Snapshots(Protocol):
     def take(self, checkpoint_id: int, options: CheckpointOptions, *, has_recording: bool) -> None:
         """Freeze the state, forward the barrier, and store in the background; waits for ``complete`` if recording."""
 
-    def complete(self, checkpoint_id: int, recorded: Recorded) -> None:
+    def complete(self, checkpoint_id: int, recorded: Recording) -> None:
         """Add the recorded elements to a snapshot; now it may be acknowledged."""
 
     def decline(self, checkpoint_id: int, reason: str) -> None:
@@ -52,7 +50,7 @@ class BarrierGate:
 
     ``held`` has, per channel held back, what has come meanwhile; ``process`` is called with what may go through.
     ``event_times`` gives elements that bring the watermarks of all channels back: what is recorded is processed before
-    anything else comes.
+    anything else comes. Unless ``may_overtake``, unaligned checkpoints are aligned here.
     """
 
     def __init__(
@@ -61,17 +59,19 @@ class BarrierGate:
         snapshots: Snapshots,
         processing_time: ProcessingTimeService,
         process: Callable[[int, list[Element]], None],
-        event_times: Callable[[], Recorded],
+        event_times: Callable[[], list[tuple[int, Element]]],
+        *,
+        may_overtake: bool = True,
     ) -> None:
         self.held: dict[int, deque[list[Element]]] = {}
         self.recording: dict[int, int] = {}
         """Per channel that is recorded, the checkpoint it is recorded for."""
-        self._aligner = BarrierAligner(channels)
+        self._aligner = BarrierAligner(channels, may_overtake=may_overtake)
         self._snapshots = snapshots
         self._processing_time = processing_time
         self._process = process
         self._event_times = event_times
-        self._recorded: dict[int, Recorded] = {}
+        self._recorded: dict[int, Recording] = {}
 
     def on_barrier(self, channel: int, barrier: Element) -> None:
         """Take a barrier."""
@@ -88,11 +88,8 @@ class BarrierGate:
         self._perform(self._aligner.on_cancel(checkpoint_id))
 
     def record(self, channel: int, element: Element) -> None:
-        """Note an element that is processed and belongs to an unaligned snapshot as well."""
-        if element[0] == RECORDS:
-            # Operators may change the lists they are given.
-            element = (RECORDS, element[1][:], element[2] and element[2][:])
-        self._recorded[self.recording[channel]].append((channel, [element]))
+        """Note an element that is processed next and belongs to an unaligned snapshot as well."""
+        self._recorded[self.recording[channel]].add(channel, element)
 
     def _perform(self, actions: list[Action]) -> None:
         is_recording = any(isinstance(action, Record) for action in actions)
@@ -103,12 +100,12 @@ class BarrierGate:
                 case TakeSnapshot(checkpoint_id=checkpoint_id, options=options):
                     self._snapshots.take(checkpoint_id, options, has_recording=is_recording)
                 case Record(checkpoint_id=checkpoint_id, channels=channels):
-                    self._recorded[checkpoint_id] = self._event_times()
+                    self._recorded[checkpoint_id] = Recording(self._event_times())
                     self.recording.update(dict.fromkeys(channels, checkpoint_id))
                 case StopRecording(channel=channel):
                     self.recording.pop(channel, None)
                 case FinishRecording(checkpoint_id=checkpoint_id):
-                    self._snapshots.complete(checkpoint_id, self._recorded.pop(checkpoint_id, []))
+                    self._snapshots.complete(checkpoint_id, self._recorded.pop(checkpoint_id, Recording()))
                 case StartTimeout(checkpoint_id=checkpoint_id, millis=millis):
                     self._start_timeout(checkpoint_id, millis)
                 case Decline(checkpoint_id=checkpoint_id, reason=reason):

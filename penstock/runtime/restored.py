@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.runtime.key_groups import key_group_range
+from penstock.runtime.replay import Replay
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from penstock.checkpoint.subtask_state import SubtaskState
-    from penstock.runtime.barriers import Recorded
+    from penstock.graph.partitioning import Partitioning
     from penstock.runtime.chain import Chain
     from penstock.runtime.context import SubtaskInfo
     from penstock.runtime.operator import Operator
@@ -38,13 +41,11 @@ class RestoredSubtask:
             if waiting:
                 operator.restore_timers(waiting)
 
-    def in_flight(self) -> Recorded:
-        """Return the elements that an unaligned barrier had overtaken: they are processed before anything else."""
-        stored = self.state.in_flight
-        if stored is None:
-            return []
-        recorded: Recorded = pickle.loads(self.files.read(stored))
-        return recorded
+    def replay(self, operator: Operator, ways: Sequence[Partitioning]) -> Replay | None:
+        """Return what an unaligned barrier had overtaken on its way to an operator with inputs of these ways."""
+        context = operator.context
+        in_flight = self.state.replayed.get(context.operator_id)
+        return None if in_flight is None else Replay(in_flight, self.files, context.info, ways)
 
     def _restore(self, operator: Operator, info: SubtaskInfo) -> list[Timer]:
         context = operator.context

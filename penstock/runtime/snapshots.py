@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.runtime.awaiting_completion import LAST_STATE
-from penstock.runtime.barriers import Recorded, Snapshots, barrier
+from penstock.runtime.barriers import Snapshots, barrier
 from penstock.runtime.checkpointed import notify_aborted, notify_complete, snapshot_function
 from penstock.runtime.key_groups import key_group_range
 from penstock.statestore.stored_operator_state import StoredOperatorState
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.runtime.chain import Chain
     from penstock.runtime.operator import Operator
+    from penstock.runtime.recording import Recording
     from penstock.statestore.backend import StateSnapshot
     from penstock.statestore.handles import SnapshotTarget, StoredBytes
     from penstock.statestore.operator_state import OperatorStateSnapshot
@@ -103,15 +104,15 @@ class SubtaskSnapshots(Snapshots):
         if has_recording:
             self._incomplete[checkpoint_id] = (frozen, options)
         else:
-            self._store(checkpoint_id, options, frozen, [])
+            self._store(checkpoint_id, options, frozen)
 
     def take_last(self, checkpoint_id: int, options: CheckpointOptions) -> None:
         """Take part in a checkpoint after the end, where the last state was not stored when it came."""
         if not self._link.keeps_last_state and checkpoint_id > self._newest:
             self._newest = checkpoint_id
-            self._store(checkpoint_id, options, self._freeze(checkpoint_id, options.timestamp), [])
+            self._store(checkpoint_id, options, self._freeze(checkpoint_id, options.timestamp))
 
-    def complete(self, checkpoint_id: int, recorded: Recorded) -> None:
+    def complete(self, checkpoint_id: int, recorded: Recording) -> None:
         """Store a snapshot together with what its barrier has overtaken."""
         waiting = self._incomplete.pop(checkpoint_id, None)
         if waiting is not None:
@@ -173,7 +174,13 @@ class SubtaskSnapshots(Snapshots):
             info.index,
         )
 
-    def _store(self, checkpoint_id: int, options: CheckpointOptions, frozen: list[_Frozen], recorded: Recorded) -> None:
+    def _store(
+        self,
+        checkpoint_id: int,
+        options: CheckpointOptions,
+        frozen: list[_Frozen],
+        recorded: Recording | None = None,
+    ) -> None:
         def store() -> None:
             try:
                 target = self._link.target(checkpoint_id, options, self._task)
@@ -197,7 +204,7 @@ def _discard(frozen: list[_Frozen]) -> None:
             part.keyed.discard()
 
 
-def _stored(frozen: list[_Frozen], target: SnapshotTarget, recorded: Recorded | None = None) -> SubtaskState:
+def _stored(frozen: list[_Frozen], target: SnapshotTarget, recorded: Recording | None = None) -> SubtaskState:
     try:
         operators = {part.operator_id: part.store(target) for part in frozen}
     except BaseException:
@@ -206,5 +213,5 @@ def _stored(frozen: list[_Frozen], target: SnapshotTarget, recorded: Recorded | 
     if not recorded:
         return SubtaskState(operators)
     output = target.create("in-flight")
-    output.write(pickle.dumps(recorded, protocol=5))
+    output.write(recorded.encode())
     return SubtaskState(operators, output.finish())

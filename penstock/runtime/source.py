@@ -132,6 +132,7 @@ class SplitSourceOperator(SourceOperator):
         self._read_splits({number: split for number, split in splits.items() if number not in self._splits})
 
     def _read_splits(self, splits: dict[int, SourceSplit]) -> None:
+        added: list[_OpenSplit] = []
         for number, split in splits.items():
             position = self._positions.get(split.id)
             reader = self._source.open_split(split, position, self._reader_context)
@@ -140,11 +141,14 @@ class SplitSourceOperator(SourceOperator):
             if changed is not None:
                 self.output.emit_status(changed)
             opened = _OpenSplit(split, reader, index, self._assigner(index))
-            if opened.assigner is not None and split.id in self._times:
-                opened.assigner.restore([self._times[split.id]])
             self._splits[number] = split
             self._positions[split.id] = position
-            self._open.append(opened)
+            added.append(opened)
+        self._open += added
+        # Event time goes on once all are there: it is the least of them.
+        for opened in added:
+            if opened.assigner is not None and opened.split.id in self._times:
+                opened.assigner.restore([self._times[opened.split.id]])
 
     def _align(self, *, is_leaving: bool = False) -> None:
         """Tell the alignment group how far this source is, and learn how far it may go."""

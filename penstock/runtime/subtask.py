@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.checkpoint.options import CheckpointKind
+from penstock.graph.partitioning import Forward
 from penstock.runtime.barriers import BarrierGate
 from penstock.runtime.elements import (
     BARRIER,
@@ -21,11 +22,12 @@ from penstock.runtime.source import NO_WAIT_LIMIT, Poll, SourceOperator, SplitSo
 from penstock.runtime.valve import WatermarkValve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.connectors.protocols import SourceSplit
-    from penstock.runtime.barriers import Recorded
+    from penstock.graph.partitioning import Partitioning
+    from penstock.graph.plan import Edge
     from penstock.runtime.chain import Chain
     from penstock.runtime.clock import Clock
     from penstock.runtime.context import SubtaskInfo
@@ -43,8 +45,9 @@ ChannelKey = tuple[int, int]
 class Subtask:
     """What Flink calls a subtask: owns state, timers and its clock, and sees records, watermarks and barriers in order.
 
-    ``channels`` lists the input channels as ``(edge, sending subtask, input of the head operator)``. ``breathe`` is
-    called in the middle of runs that take long: it lets timers fire and commands through.
+    ``channels`` lists the input channels as ``(edge, sending subtask, input of the head operator)``, ``edges`` the
+    edges in the same order. ``breathe`` is called in the middle of runs that take long: it lets timers fire and
+    commands through.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Subtask:
         info: SubtaskInfo,
         chain: Chain,
         channels: list[tuple[int, int, int]],
+        edges: Sequence[Edge],
         *,
         clock: Clock,
         breathe: Callable[[], object],
@@ -67,6 +71,7 @@ class Subtask:
         self.valve = WatermarkValve(max(1, len(channels)))
         self.channel_names = [(edge, source) for edge, source, _ in channels]
         self._open_channels = len(channels)
+        self._edges = edges
         head = chain.head
         entries = (head.process, head.process_second)
         self._channels = {
@@ -82,7 +87,14 @@ class Subtask:
     def checkpoint_with(self, snapshots: SubtaskSnapshots, processing_time: ProcessingTimeService) -> None:
         """Take part in checkpoints: barriers are aligned and answered with snapshots."""
         self._snapshots = snapshots
-        self._gate = BarrierGate(len(self._channels), snapshots, processing_time, self._process, self._event_times)
+        self._gate = BarrierGate(
+            len(self._channels),
+            snapshots,
+            processing_time,
+            self._process,
+            self._event_times,
+            may_overtake=not any(way.keeps_barriers_in_line for way in self._ways),
+        )
 
     @property
     def is_source(self) -> bool:
@@ -110,10 +122,28 @@ class Subtask:
             self.chain.open()
         else:
             restored.open_chain(self.chain, self.info)
-            for number, elements in restored.in_flight():
-                self._process(number, elements)
+            self._replay(restored)
         if self._source is None and not self._channels:
             self._finish()
+
+    def _replay(self, restored: RestoredSubtask) -> None:
+        """Process what was in flight, the last operators first: what is on its way to them is older."""
+        for operator in reversed(self.chain.operators[1:]):
+            replay = restored.replay(operator, [Forward()])
+            if replay is not None:
+                replay.run([operator.process], operator.process_watermark)
+        head = self.chain.head
+        replay = restored.replay(head, self._ways)
+        if replay is not None:
+            entries = (head.process, head.process_second)
+            replay.run([entries[edge.input] for edge in self._edges], head.process_watermark)
+            edges = [edge.id for edge in self._edges]
+            times = [replay.watermark_of(edges.index(edge), sender) for edge, sender in self.channel_names]
+            self.valve.begin_with(replay.watermark, times)
+
+    @property
+    def _ways(self) -> list[Partitioning]:
+        return [edge.partitioning for edge in self._edges]
 
     def receive(self, channel: ChannelKey, elements: list[Element]) -> None:
         """Take the elements of a block."""
@@ -178,16 +208,19 @@ class Subtask:
         if self._open_channels == 0:
             self._finish()
 
-    def _event_times(self) -> Recorded:
+    def _event_times(self) -> list[tuple[int, Element]]:
         """Return elements that bring the event time of each channel back to where it is now."""
-        times: Recorded = []
+        times: list[tuple[int, Element]] = []
+        returning: list[tuple[int, Element]] = []
         for number, channel in enumerate(self.valve.channels):
-            elements: list[Element] = [(WATERMARK, channel.watermark)] if channel.watermark > MIN_TIMESTAMP else []
-            if channel.is_idle:
-                elements.append((STATUS, True))
-            if elements:
-                times.append((number, elements))
-        return times
+            if channel.watermark > MIN_TIMESTAMP:
+                times.append((number, (WATERMARK, channel.watermark)))
+            if not channel.is_aligned:
+                # Idle, or back from idleness and behind the others still.
+                times.append((number, (STATUS, True)))
+                if not channel.is_idle:
+                    returning.append((number, (STATUS, False)))
+        return times + returning
 
     def _on_status(self, number: int, *, is_idle: bool) -> None:
         advanced, changed = self.valve.on_status(number, is_idle=is_idle)

@@ -39,6 +39,13 @@ class WatermarkValve:
         was_idle, self.is_idle = self.is_idle, False
         return False if was_idle else None
 
+    def begin_with(self, reached: int, watermarks: list[int]) -> None:
+        """Start with the time that was reached, and with that of each channel; all channels are active."""
+        self.watermark = reached
+        for channel, watermark in zip(self.channels, watermarks, strict=True):
+            channel.watermark = watermark
+            channel.is_aligned = watermark >= reached
+
     def on_watermark(self, channel: int, timestamp: int) -> int | None:
         """Take a watermark of a channel; return the operator's new watermark if it advanced."""
         known = self.channels[channel]

@@ -67,6 +67,14 @@ def test_unaligned_takes_the_snapshot_with_the_first_barrier_and_records_the_res
     assert aligner.on_channel_end(2) == [StopRecording(1, 2), FinishRecording(1)]
 
 
+def test_where_barriers_stay_in_line_an_unaligned_checkpoint_is_aligned():
+    for options in (UNALIGNED, PATIENT):
+        aligner = BarrierAligner(2, may_overtake=False)
+        assert aligner.on_barrier(0, 1, options) == [Block(0)]
+        # The barrier goes on as what it is: behind this subtask it may overtake again.
+        assert aligner.on_barrier(1, 1, options) == [TakeSnapshot(1, options), Release((0,))]
+
+
 def test_a_timeout_turns_an_aligned_checkpoint_into_an_unaligned_one():
     aligner = BarrierAligner(3)
     assert aligner.on_barrier(0, 1, PATIENT) == [StartTimeout(1, 50), Block(0)]

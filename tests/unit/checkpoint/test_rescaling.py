@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from penstock.checkpoint.in_flight import InputInfo, assign_in_flight
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo, OperatorMetadata
 from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore, redistribute_operator
@@ -129,11 +132,55 @@ def test_an_operator_without_state_is_not_missed():
     assert plan.dropped == ()
 
 
-def test_records_in_flight_go_to_the_head_of_their_chain_and_cannot_be_rescaled():
-    recorded = StoredBytes(None, 1, 0, b"x")
-    head = OperatorMetadata(operator(2).info, operator(2).subtasks, {1: recorded})
-    infos = {"count": OperatorInfo("Count", 2, 128), "map": OperatorInfo("Map", 2, 128)}
-    plan = plan_restore(checkpoint(count=head), {0: ["count", "map"]}, infos)
-    assert [plan.states[0, subtask].in_flight for subtask in (0, 1)] == [None, recorded]
-    with pytest.raises(StateRestoreError, match="unaligned"):
-        plan_restore(checkpoint(count=head), {0: ["count"]}, {"count": OperatorInfo("Count", 3, 128)})
+def in_flight(parallelism, *inputs, spread="HASH", senders=2):
+    """An operator to each of whose subtasks something is in flight."""
+    known = tuple(InputInfo(sender, None, number, senders, spread) for sender, number in inputs)
+    recorded = {subtask: StoredBytes(None, 1, 0, bytes([subtask])) for subtask in range(parallelism)}
+    former = operator(parallelism)
+    return OperatorMetadata(replace(former.info, inputs=known), former.subtasks, recorded)
+
+
+def parts_of(former, info):
+    plan = plan_restore(checkpoint(count=former), {0: ["count"]}, {"count": info})
+    states = [plan.states[0, subtask].replayed.get("count") for subtask in range(info.parallelism)]
+    return [[] if state is None else [part for part, _ in state.parts] for state in states]
+
+
+def test_records_in_flight_come_back_where_they_were_also_in_the_middle_of_a_chain():
+    former = in_flight(2, ("a", 0))
+    infos = {"source": OperatorInfo("Source", 2, 128), "count": former.info}
+    plan = plan_restore(checkpoint(count=former), {0: ["source", "count"]}, infos)
+    for subtask in (0, 1):
+        found = plan.states[0, subtask].replayed["count"]
+        assert [part for part, _ in found.parts] == [subtask]
+        assert (found.channels, found.is_rescaled) == (((0, 0), (0, 1)), False)
+
+
+def test_parts_in_flight_go_to_all_who_may_have_records_in_them():
+    former = in_flight(2, ("a", 0))
+    # 128 key groups: two halves of 64 become 43, 43 and 42.
+    assert parts_of(former, replace(former.info, parallelism=3)) == [[0], [0, 1], [1]]
+    assert parts_of(former, replace(former.info, parallelism=1)) == [[0, 1]]
+    in_turn = in_flight(4, ("a", 0), spread="REBALANCE")
+    assert parts_of(in_turn, replace(in_turn.info, parallelism=3)) == [[0, 3], [1], [2]]
+    custom = in_flight(2, ("a", 0), spread="CUSTOM")
+    assert parts_of(custom, replace(custom.info, parallelism=3)) == [[0, 1]] * 3
+
+
+def test_inputs_are_found_by_their_senders():
+    former = in_flight(2, ("a", 0), ("b", 0), ("b", 0))
+    swapped = replace(former.info, inputs=tuple(InputInfo(sender, None, 0, 3, "HASH") for sender in "xbab"))
+    (found, _) = assign_in_flight("count", former, swapped)
+    assert found.channels == ((2, 0), (2, 1), (1, 0), (1, 1), (3, 0), (3, 1))
+    assert found.same_senders == set()
+    renamed = replace(former.info, inputs=tuple(InputInfo(sender, None, 0, 2, "HASH") for sender in "xyz"))
+    (found, _) = assign_in_flight("count", former, renamed)
+    assert found.channels == ((0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1))
+    assert found.same_senders == {0, 1, 2}
+
+
+def test_records_in_flight_of_an_input_that_is_gone_are_refused():
+    former = in_flight(2, ("a", 0), ("b", 1))
+    only_one = replace(former.info, inputs=former.info.inputs[:1])
+    with pytest.raises(StateRestoreError, match=r"unaligned.*inputs are others now.*savepoint"):
+        assign_in_flight("count", former, only_one)

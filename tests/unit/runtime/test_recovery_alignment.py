@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,41 +23,7 @@ from penstock.connectors.protocols import ReaderContext, SourceSplit, SplitReade
 from penstock.testing import LocalCheckpoint, LocalRun, build_job
 from tests.unit.local_jobs import collect, environment
 from tests.unit.runtime.recovery_bench import Replay, timed
-
-
-class Slow:
-    """A run whose blocks a test delivers one by one; channels stay in order, but one may be far behind another."""
-
-    def __init__(self, job: Any, restore: LocalCheckpoint | None = None) -> None:
-        self.run = LocalRun(job, restore=restore)
-        self.run.open()
-
-    def poll(self, task: int) -> None:
-        """Asks the sources of one task of the first stage and puts what they send on the wire."""
-        sender = self.run.stages[0][task]
-        sender.poll_sources()
-        self.send(sender)
-
-    def send(self, task: Any) -> None:
-        task.flush()
-        for target, block in task.take_outbox():
-            self.run._inboxes[task.stage + 1, target].append(block)
-
-    def deliver(self, count: int, sender: int | None = None, stage: int = 1, index: int = 0) -> None:
-        """Delivers the next blocks of a subtask, of all senders or only one."""
-        inbox = self.run._inboxes[stage, index]
-        kept: deque[bytes] = deque()
-        receiver = self.run.stages[stage][index]
-        while inbox and count:
-            block = inbox.popleft()
-            if sender is None or block[2] == sender:
-                receiver.receive(block)
-                count -= 1
-            else:
-                kept.append(block)
-        kept.extend(inbox)
-        self.run._inboxes[stage, index] = kept
-        self.send(receiver) if stage + 1 < len(self.run.stages) else receiver.take_outbox()
+from tests.unit.runtime.slow_run import Slow
 
 
 class Sum(KeyedProcessFunction):

@@ -220,3 +220,26 @@ def test_a_range_is_not_divided_anew(before: int, after: int) -> None:
     checkpoint = first.checkpoint()
     second = LocalRun(sequence_job(after), restore=checkpoint).run()
     assert sorted(first.collected["out"] + second.collected["out"]) == list(range(1, 1001))
+
+
+class SaysItsTime(KeyedProcessFunction):
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        yield value, ctx.timer_service().current_watermark()
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 1)])
+def test_splits_that_come_back_in_one_source_go_on_with_the_least_of_their_times(before: int, after: int) -> None:
+    def two_splits(parallelism: int) -> Any:
+        env = environment(parallelism)
+        stream = timed(env, [(n, n * 100) for n in (1, 2, 3)], [(n, n) for n in (1, 2, 3)])
+        collect(stream.uid("rows").key_by(lambda _: 0).process(SaysItsTime()).uid("time").set_parallelism(1))
+        return env._build_job(None)
+
+    first = LocalRun(two_splits(before))
+    for _ in range(2 // before):
+        first.step()
+    # Each split is at its first record: at 99 and at 0.
+    second = LocalRun(two_splits(after), restore=first.checkpoint())
+    second.step()
+    # Time is that of the second split, whichever is read first: 0 before and 1 after its next record.
+    assert all(time <= 1 for _, time in second.collected["out"])
