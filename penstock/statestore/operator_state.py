@@ -3,7 +3,7 @@
 A snapshot is plain data (:class:`OperatorStateSnapshot`) whose content nobody changes any more. When a job comes
 back, :func:`redistribute` gives each subtask its part of what all subtasks had, for any number of subtasks: the
 elements of a list are spread, a union list goes to everybody in full, and a broadcast map, the same everywhere, is
-handed on.
+handed on, also to those whose predecessor had none.
 """
 
 from __future__ import annotations
@@ -120,10 +120,18 @@ def redistribute(snapshots: Sequence[OperatorStateSnapshot], parallelism: int) -
         name: [element for snapshot in snapshots for element in snapshot.unions.get(name, [])]
         for name in _names(snapshot.unions for snapshot in snapshots)
     }
-    return [
-        OperatorStateSnapshot(lists[subtask], unions, snapshots[subtask % len(snapshots)].broadcasts)
-        for subtask in range(parallelism)
-    ]
+    names = _names(snapshot.broadcasts for snapshot in snapshots)
+    broadcasts = [{name: _broadcast(name, snapshots, subtask) for name in names} for subtask in range(parallelism)]
+    return [OperatorStateSnapshot(lists[subtask], unions, broadcasts[subtask]) for subtask in range(parallelism)]
+
+
+def _broadcast(name: str, snapshots: Sequence[OperatorStateSnapshot], subtask: int) -> dict[Any, Any]:
+    """Return the map that a subtask goes on with: that of its predecessor, or of anybody who has reported one."""
+    own = snapshots[subtask % len(snapshots)].broadcasts
+    if name in own:
+        return own[name]
+    known = [snapshot.broadcasts[name] for snapshot in snapshots if name in snapshot.broadcasts]
+    return known[subtask % len(known)]
 
 
 def _names(stores: Iterable[dict[str, Any]]) -> list[str]:

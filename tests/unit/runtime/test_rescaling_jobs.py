@@ -243,3 +243,39 @@ def test_splits_that_come_back_in_one_source_go_on_with_the_least_of_their_times
     second.step()
     # Time is that of the second split, whichever is read first: 0 before and 1 after its next record.
     assert all(time <= 1 for _, time in second.collected["out"])
+
+
+class RulesOfTheFirst(MapFunction, CheckpointedFunction):
+    """Only the first subtask has broadcast state before a restore; afterwards everybody says what it got."""
+
+    def initialize_state(self, context: Any) -> None:
+        self.is_restored = context.is_restored()
+        self.store = context.get_operator_state_store()
+
+    def open(self, runtime_context: Any) -> None:
+        self.index = runtime_context.get_index_of_this_subtask()
+        self.rules = None
+        if self.is_restored or self.index == 0:
+            self.rules = self.store.get_broadcast_state(MapStateDescriptor("rules"))
+
+    def snapshot_state(self, context: Any) -> None:
+        if self.rules is not None and not self.is_restored:
+            self.rules.put("rule", 1)
+
+    def map(self, value: int) -> Any:
+        return self.index, {} if self.rules is None else dict(self.rules.items())
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_broadcast_state_that_one_subtask_has_reported_is_everywhere_after_a_restore(after: int) -> None:
+    def rules_job(parallelism: int) -> Any:
+        env = environment(parallelism)
+        collect(timed(env, [(n, 0) for n in range(12)]).uid("rows").rebalance().map(RulesOfTheFirst()).uid("rules"))
+        return env._build_job(None)
+
+    first = LocalRun(rules_job(2))
+    first.step()
+    second = LocalRun(rules_job(after), restore=first.checkpoint()).run()
+    found = second.collected["out"]
+    assert {index for index, _ in found} == set(range(after))
+    assert all(rules == {"rule": 1} for _, rules in found)

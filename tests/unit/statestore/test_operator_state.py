@@ -85,6 +85,29 @@ def test_union_lists_go_to_everybody_and_broadcast_maps_are_handed_on() -> None:
     assert [part.broadcasts for part in restored] == [{"rules": {"a": 1}}] * 3
 
 
+@pytest.mark.parametrize("parallelism", [1, 2, 3, 4])
+def test_a_broadcast_map_that_only_some_have_reported_goes_to_all(parallelism: int) -> None:
+    parts = [
+        OperatorStateSnapshot(),
+        OperatorStateSnapshot(broadcasts={"rules": {"a": 1}}),
+        OperatorStateSnapshot(broadcasts={"limits": {"b": 2}}),
+    ]
+    wanted = {"rules": {"a": 1}, "limits": {"b": 2}}
+    assert [part.broadcasts for part in redistribute(parts, parallelism)] == [wanted] * parallelism
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3, 4])
+def test_lists_that_only_some_have_reported_lose_nothing(parallelism: int) -> None:
+    parts = [
+        OperatorStateSnapshot(),
+        OperatorStateSnapshot(lists={"offsets": [1, 2]}, unions={"all": [3]}),
+        OperatorStateSnapshot(unions={"all": [4]}),
+    ]
+    restored = redistribute(parts, parallelism)
+    assert sorted(each for part in restored for each in part.lists["offsets"]) == [1, 2]
+    assert [part.unions for part in restored] == [{"all": [3, 4]}] * parallelism
+
+
 def test_nothing_stored_is_nothing_restored() -> None:
     assert redistribute([], 2) == [OperatorStateSnapshot()] * 2
     assert not OperatorStateSnapshot()
