@@ -155,6 +155,9 @@ class SourceFunctionOperator(SourceOperator):
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
         self._is_done = False
+        self._is_cancelled = False
+        self._was_done = False
+        """Whether the function had come to its end when the restored checkpoint was taken: it does not run again."""
         self._watermark = MIN_TIMESTAMP
         self._is_idle = False
 
@@ -183,8 +186,13 @@ class SourceFunctionOperator(SourceOperator):
             self._wake_up()
 
     def snapshot(self, checkpoint_id: int) -> dict[str, Any]:
-        """Return how far the function has brought event time."""
-        return {"subtask": self.context.info.index, "watermark": self._watermark, "is_idle": self._is_idle}
+        """Return how far the function has brought event time, and whether it has come to its end."""
+        return {
+            "subtask": self.context.info.index,
+            "watermark": self._watermark,
+            "is_idle": self._is_idle,
+            "is_done": self._was_done or (self._is_done and not self._is_cancelled and self._error is None),
+        }
 
     def restore(self, snapshots: list[dict[str, Any]]) -> None:
         """Go on where event time was; with another parallelism, with the least that any subtask had reached."""
@@ -192,9 +200,12 @@ class SourceFunctionOperator(SourceOperator):
         mine = [each for each in snapshots if is_rescaled or each["subtask"] == self.context.info.index]
         self._watermark = min(each["watermark"] for each in mine)
         self._is_idle = all(each["is_idle"] for each in mine)
+        self._was_done = all(each.get("is_done", False) for each in mine)
 
     def poll(self) -> Poll:
         """Emit what the function has collected since the last time."""
+        if self._was_done:
+            return Poll.FINISHED
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=f"source {self.context.info.label}", daemon=True)
             self._thread.start()
@@ -237,6 +248,7 @@ class SourceFunctionOperator(SourceOperator):
 
     def cancel(self) -> None:
         """Ask the function to return."""
+        self._is_cancelled = True
         self.function.cancel()
         self._buffer.stop()
 
