@@ -50,6 +50,10 @@ class OperatorInfo:
     """Whether all its subtasks get what each of them kept: splits may move, also if the parallelism is the same."""
     inputs: tuple[InputInfo, ...] = field(default=(), compare=False)
     """Where its records come from."""
+    kind: str = field(default="", compare=False)
+    """What kind of step it is: what an operator keeps for itself, another kind cannot read."""
+    has_keys: bool = field(default=True, compare=False)
+    """Whether an input is keyed."""
 
 
 @dataclass(frozen=True)

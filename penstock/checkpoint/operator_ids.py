@@ -30,6 +30,8 @@ def operator_infos(plan: Plan) -> dict[str, OperatorInfo]:
             vertex.max_parallelism,
             node.is_source or node.step.shares_own_state,
             _inputs(plan, vertex, node),
+            type(node.step).__name__.removesuffix("Step"),
+            node.step.has_keyed_state,
         )
         for vertex in plan.vertices.values()
         for node in vertex.nodes

@@ -75,6 +75,14 @@ def plan_restore(
             " behind."
         )
         raise StateRestoreError(problem)
+    for key in sorted(matched):
+        misfit = _misfit(metadata.operators[key], infos[key])
+        if misfit is None:
+            continue
+        if not allow_non_restored_state:
+            raise StateRestoreError(misfit, f"{infos[key].name} ({key})")
+        matched.discard(key)
+        dropped.append(key)
     parts = {
         key: redistribute_operator(key, metadata.operators[key], info) for key, info in infos.items() if key in matched
     }
@@ -134,6 +142,19 @@ def _is_same(key: str, operator: OperatorMetadata, infos: Mapping[str, OperatorI
     number of another one.
     """
     return not key.startswith(GENERATED) or operator.info.name == infos[key].name
+
+
+def _misfit(operator: OperatorMetadata, info: OperatorInfo) -> str | None:
+    """Return why a step cannot go on with the state under its id, if so: it would be left behind without a word."""
+    states = operator.subtasks.values()
+    former = operator.info.kind
+    if any(state.own for state in states) and former and info.kind and former != info.kind:
+        problem = f"The checkpoint holds what a {former} step kept under this id, and the step is a {info.kind} now."
+    elif any(state.keyed for state in states) and not info.has_keys:
+        problem = "The checkpoint holds keyed state under this id, and the step is not on a keyed stream any more."
+    else:
+        return None
+    return f"{problem} Give it another uid(), and start with allow_non_restored_state to leave that state behind."
 
 
 def _has_state(operator: OperatorMetadata) -> bool:

@@ -162,10 +162,11 @@ class SubtaskSnapshots(Snapshots):
         snapshot_function(getattr(operator, "function", None), checkpoint_id, timestamp)
         own: Any = operator.snapshot(checkpoint_id)
         info = context.info
-        keyed = None
-        if context.state is not None:
+        keyed, timers = None, operator.snapshot_timers()
+        # A step on a keyed stream that keeps nothing has no state that somebody would miss.
+        if context.state is not None and (timers or not context.state.is_empty):
             groups = key_group_range(info.index, info.parallelism, info.max_parallelism)
-            keyed = context.state.snapshot(groups, info.max_parallelism, operator.snapshot_timers())
+            keyed = context.state.snapshot(groups, info.max_parallelism, timers)
         return _Frozen(
             context.operator_id,
             keyed,

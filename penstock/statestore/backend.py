@@ -147,6 +147,11 @@ class KeyedStateBackend(ABC):
     compresses_snapshots = False
     """Whether snapshots that are written entry by entry are compressed."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether the operator has never asked for state, nor got any back: then there is nothing to store."""
+        return False
+
     @abstractmethod
     def value_state(self, descriptor: Any, namespace: Any = None) -> ValueState[Any]:
         """Return a handle of a state with one value per key."""

@@ -92,6 +92,11 @@ class HeapStateBackend(KeyedStateBackend):
         table.is_exposed = True
         return table.entries(namespace)
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether no state is known."""
+        return not self._tables
+
     def snapshot(self, key_groups: range, max_parallelism: int, timers: Iterable[Timer] = ()) -> HeapSnapshot:
         """Freeze the state of now: the synchronous part of a checkpoint."""
         if self._groups is None or self._groups.max_parallelism != max_parallelism:

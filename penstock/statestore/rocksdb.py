@@ -119,6 +119,11 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         owners = self._owners(descriptor_name)
         return [key for found, key in owners if found == namespace]
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether no state is known."""
+        return not self._layout.states
+
     def snapshot(self, key_groups: range, max_parallelism: int, timers: Iterable[Timer] = ()) -> RocksSnapshot:
         """Link to the files of now: the synchronous part of a checkpoint."""
         directory = self._directory / f"snapshot-{next(self._snapshots)}"

@@ -184,3 +184,19 @@ def test_records_in_flight_of_an_input_that_is_gone_are_refused():
     only_one = replace(former.info, inputs=former.info.inputs[:1])
     with pytest.raises(StateRestoreError, match=r"unaligned.*inputs are others now.*savepoint"):
         assign_in_flight("count", former, only_one)
+
+
+def test_state_that_a_step_cannot_take_is_not_left_behind_without_a_word():
+    former = operator(2)
+    source = replace(former, info=replace(former.info, kind="Source"))
+    as_map = replace(former.info, kind="Map")
+    with pytest.raises(StateRestoreError, match=r"what a Source step kept.*is a Map now.*allow_non_restored_state"):
+        plan_restore(checkpoint(rows=source), {0: ["rows"]}, {"rows": as_map})
+    keyed = OperatorMetadata(former.info, {0: OperatorState((handle(0, 1),))})
+    unkeyed = replace(former.info, has_keys=False)
+    with pytest.raises(StateRestoreError, match=r"keyed state.*not on a keyed stream any more") as caught:
+        plan_restore(checkpoint(count=keyed), {0: ["count"]}, {"count": unkeyed})
+    assert caught.value.operator == "Count (count)"
+    plan = plan_restore(checkpoint(count=keyed), {0: ["count"]}, {"count": unkeyed}, allow_non_restored_state=True)
+    assert (plan.restored, plan.new, plan.dropped) == ((), ("count",), ("count",))
+    assert plan.states[0, 0].operators == {}
