@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from penstock import MapFunction
 from penstock.checkpoint.storage import load_checkpoint
 from penstock.runtime.elements import RECORDS
 from penstock.runtime.recording import read_recording
@@ -13,17 +14,22 @@ from tests.spark.checkpoint_bench import CheckpointBench, checkpoint_ids, result
 from tests.spark.checkpoint_jobs import Sum, numbers
 from tests.spark.jobs import wait_until
 
-LIMIT, KEYS = 1200, 7
+LIMIT, KEYS = 8000, 7
 
 
-def odd_ones_slowly(number: int) -> int:
+class OddOnesSlowly(MapFunction):
     """Holds the barriers of the second split up: those of the first one overtake what is in front of them."""
-    if number % 2:
-        time.sleep(0.004)
-    return number
+
+    def __init__(self, pause: float) -> None:
+        self.pause = pause
+
+    def map(self, value: int) -> int:
+        if value % 2:
+            time.sleep(self.pause)
+        return value
 
 
-def start(bench: CheckpointBench, parallelism: int, path: str | None = None) -> Any:
+def start(bench: CheckpointBench, parallelism: int, pause: float, path: str | None = None) -> Any:
     settings = {} if path is None else {"execution__state-recovery__path": path}
     env = bench.env(
         30,
@@ -35,7 +41,7 @@ def start(bench: CheckpointBench, parallelism: int, path: str | None = None) -> 
         },
         **settings,
     )
-    slow = numbers(env, bench.tap, LIMIT).map(odd_ones_slowly).uid("slow")
+    slow = numbers(env, bench.tap, LIMIT).map(OddOnesSlowly(pause)).uid("slow")
     sums = slow.key_by(lambda n: n % KEYS).process(Sum()).uid("sums")
     sums.add_sink(bench.results.sink()).name("results")
     return env.execute_async()
@@ -51,7 +57,7 @@ def records_in_flight(directory: Path) -> int:
 def test_records_in_flight_come_back_with_another_parallelism(tmp_path: Path) -> None:
     bench = CheckpointBench(tmp_path)
     bench.tap.open(LIMIT)
-    client = running(start(bench, 2))
+    client = running(start(bench, 2, 0.005))
     found: list[Path] = []
 
     def has_found() -> bool:
@@ -61,6 +67,6 @@ def test_records_in_flight_come_back_with_another_parallelism(tmp_path: Path) ->
 
     wait_until(has_found, "a checkpoint with records in flight", 30)
     client.cancel().result(30)
-    result(start(bench, 3, str(found[0])))
+    result(start(bench, 3, 0, str(found[0])))
     expected = {str(key): range(key, LIMIT, KEYS) for key in range(KEYS)}
     assert bench.results.read() == {key: (len(each), sum(each)) for key, each in expected.items()}
