@@ -56,8 +56,8 @@ class Subtask:
         info: SubtaskInfo,
         chain: Chain,
         channels: list[tuple[int, int, int]],
-        edges: Sequence[Edge],
         *,
+        edges: Sequence[Edge] = (),
         clock: Clock,
         breathe: Callable[[], object],
     ) -> None:

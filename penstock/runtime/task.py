@@ -206,7 +206,7 @@ class Task:
             self._info(vertex, vertex.name),
             chain,
             channels,
-            plan.inputs_of(vertex.id),
+            edges=plan.inputs_of(vertex.id),
             clock=self.clock,
             breathe=self._services.get("breathe", self.processing_time.fire_due),
         )
