@@ -83,8 +83,7 @@ class BarrierGate:
 
     def on_abort(self, checkpoint_id: int) -> None:
         """Take note that the coordinator has given a checkpoint up."""
-        self._recorded.pop(checkpoint_id, None)
-        self.recording = {channel: known for channel, known in self.recording.items() if known != checkpoint_id}
+        self._forget(checkpoint_id)
         self._perform(self._aligner.on_cancel(checkpoint_id))
 
     def record(self, channel: int, element: Element) -> None:
@@ -109,11 +108,16 @@ class BarrierGate:
                 case StartTimeout(checkpoint_id=checkpoint_id, millis=millis):
                     self._start_timeout(checkpoint_id, millis)
                 case Decline(checkpoint_id=checkpoint_id, reason=reason):
-                    self._recorded.pop(checkpoint_id, None)
+                    self._forget(checkpoint_id)
                     self._snapshots.decline(checkpoint_id, reason)
                 case Release(channels=channels):
                     for channel in channels:
                         self._release(channel)
+
+    def _forget(self, checkpoint_id: int) -> None:
+        """Record nothing more for a checkpoint that will not come."""
+        self._recorded.pop(checkpoint_id, None)
+        self.recording = {channel: known for channel, known in self.recording.items() if known != checkpoint_id}
 
     def _start_timeout(self, checkpoint_id: int, millis: int) -> None:
         due = self._processing_time.clock.now() + millis

@@ -27,8 +27,12 @@ class TimestampOperator(Operator):
         return self.assigner.snapshot()
 
     def restore(self, snapshots: list[AssignerState]) -> None:
-        """Go on where event time was."""
-        self._restored = snapshots
+        """Go on where event time was.
+
+        A subtask whose input had ended, or whose job was drained, has no time to go on from: if records come all the
+        same, from a source that others shared with it or that reads on, they are not late.
+        """
+        self._restored = [state for state in snapshots if state[0] < MAX_TIMESTAMP]
 
     def open(self) -> None:
         """Create the assigner and ask it at every auto-watermark interval, also while no data comes."""

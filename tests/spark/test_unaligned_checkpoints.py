@@ -10,7 +10,7 @@ from penstock import MapFunction
 from penstock.checkpoint.storage import load_checkpoint
 from penstock.runtime.elements import RECORDS
 from penstock.runtime.recording import read_recording
-from tests.spark.checkpoint_bench import CheckpointBench, checkpoint_ids, result, running
+from tests.spark.checkpoint_bench import CheckpointBench, checkpoint_ids, result
 from tests.spark.checkpoint_jobs import Sum, numbers
 from tests.spark.jobs import wait_until
 
@@ -57,7 +57,7 @@ def records_in_flight(directory: Path) -> int:
 def test_records_in_flight_come_back_with_another_parallelism(tmp_path: Path) -> None:
     bench = CheckpointBench(tmp_path)
     bench.tap.open(LIMIT)
-    client = running(start(bench, 2, 0.005))
+    client = start(bench, 2, 0.005)
     found: list[Path] = []
 
     def has_found() -> bool:
@@ -65,7 +65,7 @@ def test_records_in_flight_come_back_with_another_parallelism(tmp_path: Path) ->
         found[:] = [path for path in paths if records_in_flight(path)]
         return bool(found)
 
-    wait_until(has_found, "a checkpoint with records in flight", 30)
+    wait_until(has_found, "a checkpoint with records in flight", 90)
     client.cancel().result(30)
     result(start(bench, 3, 0, str(found[0])))
     expected = {str(key): range(key, LIMIT, KEYS) for key in range(KEYS)}

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from penstock import SourceFunction
+from penstock import DataStream, SourceFunction, TimestampAssigner, TumblingEventTimeWindows
+from penstock.common import Time
 from penstock.runtime.source_function import SourceFunctionOperator
 from penstock.testing import LocalRun
 from tests.unit.local_jobs import collect, environment
-from tests.unit.runtime.recovery_bench import timed
+from tests.unit.runtime.recovery_bench import each_record, timed
 
 
 class OneToThree(SourceFunction):
@@ -76,3 +77,29 @@ def test_a_source_function_that_a_savepoint_has_stopped_runs_on(tmp_path: Path) 
     assert first.is_finished
     assert first.collected.get("out", []) == []
     assert LocalRun(job(), restore=path).run().collected["out"] == [1, 2, 3]
+
+
+class TimeOfNumber(TimestampAssigner):
+    def extract_timestamp(self, value: int, record_timestamp: int) -> int:
+        return value
+
+
+@pytest.mark.parametrize("has_step", [False, True])
+def test_a_drained_job_reads_on_and_nothing_is_late(tmp_path: Path, has_step: bool) -> None:
+    def job() -> Any:
+        env = environment()
+        numbers: DataStream[int] = timed(env, [(n, n) for n in range(1, 7)]).uid("rows")
+        if has_step:
+            strategy = each_record().with_timestamp_assigner(TimeOfNumber())
+            numbers = numbers.assign_timestamps_and_watermarks(strategy).uid("times")
+        windows = numbers.key_by(lambda _: 0).window(TumblingEventTimeWindows.of(Time.milliseconds(4)))
+        collect(windows.reduce(lambda one, other: one + other).uid("sums"))
+        return env._build_job(None)
+
+    first = LocalRun(job())
+    first.step()
+    first.step()
+    path = first.savepoint(tmp_path, stop=True, drain=True)
+    # The window of 1, 2 and 3 fires with what is there, and later with the rest.
+    assert first.collected["out"] == [1 + 2]
+    assert LocalRun(job(), restore=path).run().collected["out"] == [3, 4 + 5 + 6]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from penstock import (
     CoProcessFunction,
     DataStream,
+    Duration,
     KeyedBroadcastProcessFunction,
     KeyedProcessFunction,
     ListStateDescriptor,
@@ -26,7 +27,7 @@ from penstock import (
 from penstock.common import Time
 from penstock.testing import LocalCheckpoint, LocalRun
 from tests.unit.local_jobs import collect, environment
-from tests.unit.runtime.recovery_bench import timed
+from tests.unit.runtime.recovery_bench import Replay, each_record, timed
 from tests.unit.runtime.slow_run import Slow
 
 END = 1_000_000
@@ -296,3 +297,55 @@ def test_a_program_with_other_inputs_is_refused_and_one_with_the_same_in_another
     assert sorted(seen) == sorted(row for split in SPLITS for row in split)
     with pytest.raises(StateRestoreError, match="inputs are others now"):
         LocalRun(job(with_one, 2, 2, 2), restore=checkpoint)
+
+
+class SaysItsTime(KeyedProcessFunction):
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        yield value, ctx.timer_service().current_watermark()
+
+
+def test_a_channel_that_was_idle_holds_time_back_again_once_it_has_caught_up() -> None:
+    def build() -> Any:
+        env = environment()
+        env.enable_checkpointing(3_600_000)
+        env.get_checkpoint_config().enable_unaligned_checkpoints()
+        quiet = Replay([(0, 1)], [(1, 100), (2, 150), (3, 900), (4, 1000)])
+        first = env.from_source(quiet, each_record().with_idleness(Duration.of_millis(50)), "quiet").uid("quiet")
+        second = timed(env, [(10, 500), (11, 600), (12, 2000), (13, 2001)], name="busy").uid("busy")
+        collect(first.union(second).key_by(lambda _: 0).process(SaysItsTime()).uid("time"))
+        return env._build_job(None)
+
+    def deliver(slow: Slow) -> None:
+        """Delivers what is on the wire, that of the quiet source first."""
+        slow.send_all()
+        inbox = slow.run._inboxes[1, 0]
+        for block in sorted(inbox, key=lambda block: block[0]):
+            slow.run.stages[1][0].receive(block)
+        inbox.clear()
+
+    slow = Slow(build())
+    quiet, busy = slow.run.stages[0][0].subtasks.values()
+    for _ in range(4):
+        quiet.poll()  # 1, 0, 2 and the end of the split that has 0 alone
+    busy.poll()
+    slow.run.clock.advance(1000)
+    slow.run.stages[0][0].processing_time.fire_due()
+    deliver(slow)
+    busy.poll()
+    slow.run.checkpoints.begin()
+    deliver(slow)  # the barrier of the quiet source overtakes 11
+    assert slow.run.collected["out"][-1] == (11, 499)
+    checkpoint = slow.complete()
+    assert in_flight_to(checkpoint, "time") == 1
+
+    slow = Slow(build(), checkpoint)
+    quiet, busy = slow.run.stages[0][0].subtasks.values()
+    assert slow.run.collected["out"] == [(11, 499)]
+    quiet.poll()  # 3, while the split that had ended still counts as active: nobody says that the source is active
+    quiet.poll()
+    deliver(slow)
+    busy.poll()
+    busy.poll()
+    deliver(slow)
+    # Time is 899 of the quiet source, and not 1999 of the busy one.
+    assert slow.run.collected["out"] == [(11, 499), (3, 599), (12, 599), (13, 899)]
