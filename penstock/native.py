@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["VARIABLE", "native"]
 
 VARIABLE = "PENSTOCK_NATIVE"
-_INTERFACE = 1
+_INTERFACE = 2
 
 
 def _load() -> Any:

@@ -49,7 +49,7 @@ gather(PyObject *found, PyObject *results, PyObject *times, PyObject *time)
             status = append(PyTuple_GET_ITEM(found, position), results, times, time);
         }
     } else {
-        PyObject *iterator = PyObject_GetIter(found);
+        PyObject *iterator = iterator_of(found);
         status = iterator == NULL ? -1 : gather_from_iterator(iterator, results, times, time);
         Py_XDECREF(iterator);
     }

@@ -3,7 +3,7 @@
 #include "penstock_native.h"
 
 /* Counts up with every change of what is called from Python, so that penstock does not use another one than it knows. */
-#define INTERFACE 1
+#define INTERFACE 2
 
 PyObject *name_key, *name_time, *name_get, *name_pop, *name_view;
 
@@ -18,6 +18,7 @@ require(PyObject *value, PyTypeObject *type, const char *what)
 }
 
 static PyMethodDef functions[] = {
+    {"are_all", (PyCFunction)(void (*)(void))are_all, METH_FASTCALL, "Tell whether all of a run are of one class."},
     {"call_for_each", (PyCFunction)(void (*)(void))call_for_each, METH_FASTCALL,
      "Put a run of records through a function."},
     {"fire_timers", (PyCFunction)(void (*)(void))fire_timers, METH_FASTCALL, "Fire the timers of one moment."},

@@ -71,12 +71,16 @@ PyObject *next_key(PyObject *keys, Py_ssize_t position);
 /* Checks that keys can be asked for one after the other. */
 int require_keys(PyObject *keys);
 
+/* Returns an iterator of what a function returned; where there is none, the error carries that as "returned". */
+PyObject *iterator_of(PyObject *found);
+
 /* Appends what a function returned, and the time of the record once for each, and takes the reference to it. */
 int gather(PyObject *found, PyObject *results, PyObject *times, PyObject *time);
 
 /* Checks that a value is an instance of a type; raises TypeError otherwise. */
 int require(PyObject *value, PyTypeObject *type, const char *what);
 
+PyObject *are_all(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *call_for_each(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *fire_timers(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *spread_by_key(PyObject *module, PyObject *const *arguments, Py_ssize_t count);

@@ -61,7 +61,8 @@ TimerAccess_register(TimerAccess *self, PyObject *const *arguments, Py_ssize_t c
         return NULL;
     }
     PyObject *bucket = NULL;
-    if (count == 1 && names == NULL) {
+    /* What is no int is for Python to refuse, although it may be equal to one. */
+    if (count == 1 && names == NULL && PyLong_CheckExact(arguments[0])) {
         bucket = PyDict_GetItemWithError(self->buckets, arguments[0]);
         if (bucket == NULL && PyErr_Occurred()) {
             return NULL;

@@ -19,9 +19,11 @@ from penstock.errors import (
     SerializationError,
     UserFunctionError,
 )
-from penstock.runtime.functions import describe_function
+from penstock.runtime.functions import describe_frame, describe_function
 from penstock.runtime.operator import Operator
+from penstock.runtime.unusable_results import unusable_result
 from penstock.runtime.writer import ExchangeWriter
+from penstock.vocabulary.unusable_value import NO_RECORD, UnusableValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,14 +62,18 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
         # It came through a loop or a generator of Penstock's, which does not let it pass.
         error = error.__cause__
         place = _nearer(_find(error), place)
-    error = _asked_again(place) or error
+    error = _asked_again(place) or unusable_result(error, place.user_frames) or error
+    if isinstance(error, UnusableValueError):
+        place.choice = error.function if error.function is not None else place.choice
+        if error.record is not NO_RECORD:
+            place.record, place.has_record = error.record, True
     if place.operator is None:
         place.operator = _source_of(error, task)
     if isinstance(error, PenstockError) and place.operator is None:
         return error
     if isinstance(error, MalformedRecordError | ExternalSystemError | JobFailedError) and place.user_frames is None:
         return error  # a connector has explained it, and no function of the program is to blame
-    if isinstance(error, ProgramError) and place.user_frames is None:
+    if isinstance(error, ProgramError) and place.user_frames is None and not isinstance(error, UnusableValueError):
         return _in_step(error, place)
     if place.operator is None:
         shown = "".join(traceback.format_exception(error))
@@ -94,19 +100,39 @@ def _in_step(error: ProgramError, place: _Place) -> ProgramError:
 
 def _user_traceback(error: BaseException, place: _Place) -> str:
     """Return the frames of the program; built-in functions, which fail on a record, have none."""
-    if place.user_frames is None and place.has_record:
+    if place.user_frames is None and (place.has_record or isinstance(error, UnusableValueError)):
         return ""
     frames = place.user_frames or error.__traceback__
-    return "".join(traceback.format_exception(type(error), error, frames))
+    # Behind the last line of the program come those of Penstock that refuse what it was given.
+    own = 0 if place.user_frames is None else _own_at_the_end(place.user_frames)
+    shown = traceback.TracebackException(type(error), error, frames)
+    if own:
+        del shown.stack[-own:]
+    if isinstance(error, UnusableValueError):  # the message says it all, and its class is nobody's business
+        return "".join(["Traceback (most recent call last):\n", *shown.stack.format()])
+    return "".join(shown.format(chain=not own))
+
+
+def _own_at_the_end(frames: TracebackType | None) -> int:
+    count = 0
+    while frames is not None:
+        count = count + 1 if _is_own(frames.tb_frame) else 0
+        frames = frames.tb_next
+    return count
 
 
 def _line(error: BaseException) -> str:
+    if isinstance(error, UnusableValueError):
+        return str(error)
     return "".join(traceback.format_exception_only(error)).strip()
 
 
 def _function(place: _Place) -> str:
     operator = place.operator
-    function = place.choice or getattr(operator, "function", None) or getattr(operator, "_source", None)
+    function = getattr(operator, "function", None) or getattr(operator, "_source", None)
+    if place.choice is None and place.user_frames is not None:
+        return describe_frame(place.user_frames.tb_frame, function)
+    function = place.choice or function
     return type(operator).__name__ if function is None else describe_function(function)
 
 

@@ -11,9 +11,9 @@ from penstock.vocabulary.functions import Function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import CodeType
+    from types import CodeType, FrameType
 
-__all__ = ["ListCollector", "describe_function", "resolve_function", "takes_collector"]
+__all__ = ["ListCollector", "describe_frame", "describe_function", "resolve_function", "takes_collector"]
 
 
 def resolve_function(function: Any, kind: type[Function] | None, method: str) -> Callable[..., Any]:
@@ -76,6 +76,27 @@ def describe_function(function: Any) -> str:
     if code is not None:
         return f"{name} ({code.co_filename}:{code.co_firstlineno})"
     return f"{getattr(target, '__module__', '')}.{name}".lstrip(".")
+
+
+def describe_frame(frame: FrameType, function: Any) -> str:
+    """Return the name of a step's function, if it is what runs in a frame; that of what runs there otherwise.
+
+    A step has more functions of the program than the one it is named after: a window step has an assigner and a
+    trigger.
+    """
+    code = frame.f_code
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    while isinstance(function, functools.partial):
+        function = function.func
+    own = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
+    # A code object may be a copy that was changed on the way.
+    if first is function or (own is not None and _place(own) == _place(code)):
+        return describe_function(function)
+    return f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def _place(code: CodeType) -> tuple[str, int]:
+    return code.co_filename, code.co_firstlineno
 
 
 def _first_code(target: Any) -> CodeType | None:

@@ -15,6 +15,7 @@ from penstock.runtime.elements import MIN_TIMESTAMP, RECORDS, STATUS, WATERMARK,
 from penstock.runtime.pacing import Pacer
 from penstock.runtime.source import Poll, SourceOperator
 from penstock.vocabulary.source_functions import SourceContext, SourceFunction
+from penstock.vocabulary.time_values import whole_millis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,6 +59,8 @@ class _BufferedContext(SourceContext[Any]):
             self._count()
 
     def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "collect_with_timestamp() was given", None, element)
         with self._lock:
             if self._run is None or self._times is None:
                 self._start_run(has_timestamps=True)
@@ -66,9 +69,10 @@ class _BufferedContext(SourceContext[Any]):
             self._count()
 
     def emit_watermark(self, mark: Watermark | int) -> None:
+        time = whole_millis(getattr(mark, "timestamp", mark), "emit_watermark() was given")
         with self._lock:
             self._mark_active()
-            self._control((WATERMARK, mark if isinstance(mark, int) else mark.timestamp))
+            self._control((WATERMARK, time))
 
     def mark_as_temporarily_idle(self) -> None:
         with self._lock:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.native import native
 from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
+from penstock.vocabulary.time_values import whole_millis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,6 +133,8 @@ class InternalTimers:
 
     def register_event_time_timer(self, timestamp: int, namespace: Any = None) -> None:
         """Register an event-time timer for the current key."""
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "register_event_time_timer() was given")
         timers = self.event_timers
         bucket = timers.buckets.get(timestamp)
         if bucket is None:
@@ -141,15 +144,21 @@ class InternalTimers:
 
     def delete_event_time_timer(self, timestamp: int, namespace: Any = None) -> None:
         """Delete an event-time timer of the current key."""
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "delete_event_time_timer() was given")
         self.event_timers.remove(timestamp, self.keys.key, namespace)
 
     def register_processing_time_timer(self, timestamp: int, namespace: Any = None) -> None:
         """Register a processing-time timer for the current key."""
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "register_processing_time_timer() was given")
         if self.processing_timers.add(timestamp, self.keys.key, namespace):
             self._schedule_wake_up()
 
     def delete_processing_time_timer(self, timestamp: int, namespace: Any = None) -> None:
         """Delete a processing-time timer of the current key."""
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "delete_processing_time_timer() was given")
         self.processing_timers.remove(timestamp, self.keys.key, namespace)
 
     def advance_watermark(self, timestamp: int) -> None:

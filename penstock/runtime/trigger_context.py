@@ -13,6 +13,7 @@ from penstock.vocabulary.state_descriptors import (
     ReducingStateDescriptor,
     StateDescriptor,
 )
+from penstock.vocabulary.time_values import whole_millis
 from penstock.vocabulary.triggers import Trigger
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
 
     def register_event_time_timer(self, time: int) -> None:
         """Ask for ``on_event_time`` when the watermark reaches a time."""
+        if type(time) is not int:
+            time = whole_millis(time, "register_event_time_timer() was given")
         self._add_event_timer(time, self._keys.key, self.window)
 
     def delete_processing_time_timer(self, time: int) -> None:

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.key_functions import simplified_extractor
+from penstock.runtime.runs import are_all
+from penstock.vocabulary.time_values import whole_millis
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 from penstock.vocabulary.watermark_generators import MaxTimestampGenerator, WatermarkOutput
+from penstock.vocabulary.watermarks import Watermark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,7 +19,6 @@ if TYPE_CHECKING:
     from penstock.runtime.clock import Clock
     from penstock.runtime.output import Emit
     from penstock.vocabulary.watermark_strategy import WatermarkStrategy
-    from penstock.vocabulary.watermarks import Watermark
 
 __all__ = ["AssignerState", "WatermarkAssigner"]
 
@@ -46,6 +49,7 @@ class WatermarkAssigner(WatermarkOutput):
         if assigner is not None and hasattr(assigner, "set_clock"):
             assigner.set_clock(clock.now)
         self._extract: Callable[[Any, int], int] | None = None if assigner is None else assigner.extract_timestamp
+        self._origin = getattr(assigner, "origin", self._extract)
         self._part = None if self._extract is None else simplified_extractor(self._extract)
         self._idle_timeout = own.idle_timeout_ms
         self._clock = clock
@@ -82,10 +86,17 @@ class WatermarkAssigner(WatermarkOutput):
         if self._part is not None:
             # If that fails, the assigner itself is asked, so that the error shows the record and the program's line.
             with suppress(Exception):
-                return list(map(self._part, values))
+                return self._checked(list(map(self._part, values)), values)
         if timestamps is None:
-            return [extract(value, MIN_TIMESTAMP) for value in values]
-        return [extract(value, timestamp) for value, timestamp in zip(values, timestamps, strict=True)]
+            return self._checked([extract(value, MIN_TIMESTAMP) for value in values], values)
+        times = [extract(value, timestamp) for value, timestamp in zip(values, timestamps, strict=True)]
+        return self._checked(times, values)
+
+    def _checked(self, times: list[Any], values: Values) -> list[int]:
+        return times if are_all(times, int) else list(map(self._whole, times, values))
+
+    def _whole(self, time: Any, value: Any) -> int:
+        return whole_millis(time, "The timestamp assigner returned", self._origin, value)
 
     def _process_each(self, values: Values, timestamps: Timestamps) -> None:
         """Extract and ask record by record, as an assigner may remember what it saw; cut the run at each watermark."""
@@ -97,6 +108,8 @@ class WatermarkAssigner(WatermarkOutput):
             time = MIN_TIMESTAMP if timestamps is None else timestamps[position]
             if extract is not None:
                 time = extract(value, time)
+                if type(time) is not int:
+                    time = self._whole(time, value)
             if self.is_idle:  # said by the generator for the record before
                 self._set_idle(is_idle=False)
             run.append(value)
@@ -152,7 +165,12 @@ class WatermarkAssigner(WatermarkOutput):
 
     def emit_watermark(self, watermark: Watermark) -> None:
         """Take a watermark from the generator."""
+        if not isinstance(watermark, Watermark):
+            problem = f"emit_watermark() takes a Watermark, not {shown(watermark)}. Write Watermark(time)."
+            raise UnusableValueError(problem, self._generator)
         timestamp = watermark.timestamp
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "The watermark generator emitted", self._generator)
         if timestamp > self.watermark and (self._pending is None or timestamp > self._pending):
             self._pending = timestamp
             self._pending_idle = False

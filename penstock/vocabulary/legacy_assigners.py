@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.durations import to_millis
+from penstock.vocabulary.time_values import whole_millis
 from penstock.vocabulary.timestamp_assigners import TimestampAssigner
+from penstock.vocabulary.unusable_value import NO_RECORD
 from penstock.vocabulary.watermark_generators import WatermarkGenerator, WatermarkOutput
 from penstock.vocabulary.watermarks import MIN_TIMESTAMP, Watermark
 
@@ -104,6 +106,8 @@ class BoundedOutOfOrdernessTimestampExtractor(PeriodicAssigner[T]):
     def assign(self, element: T, previous_element_timestamp: int) -> int:
         """Returns the event time of the element and remembers the largest."""
         timestamp = self.extract_timestamp(element)
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "extract_timestamp() returned", self.extract_timestamp, element)
         if timestamp > self._max_timestamp:
             self._max_timestamp = timestamp
         return timestamp
@@ -129,6 +133,9 @@ class AscendingTimestampExtractor(PeriodicAssigner[T]):
     def assign(self, element: T, previous_element_timestamp: int) -> int:
         """Returns the event time of the element and remembers the largest."""
         timestamp = self.extract_ascending_timestamp(element)
+        if type(timestamp) is not int:
+            what, function = "extract_ascending_timestamp() returned", self.extract_ascending_timestamp
+            timestamp = whole_millis(timestamp, what, function, element)
         if timestamp >= self._max_timestamp:
             self._max_timestamp = timestamp
         else:
@@ -172,6 +179,7 @@ class LegacyTimestamps(TimestampAssigner):
 
     def __init__(self, assigner: LegacyAssigner[Any]) -> None:
         self._assigner = assigner
+        self.origin = getattr(assigner, "extract_timestamp", assigner.assign)
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
         """Returns the timestamp that the assigner gives."""
@@ -192,14 +200,19 @@ class LegacyWatermarks(WatermarkGenerator[Any]):
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
         """Asks a punctuated assigner."""
         if self._punctuated is not None:
-            _emit(self._punctuated.check_and_get_next_watermark(event, event_timestamp), output)
+            ask = self._punctuated.check_and_get_next_watermark
+            _emit(ask(event, event_timestamp), output, ask, event)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Asks a periodic assigner."""
         if self._periodic is not None:
-            _emit(self._periodic.get_current_watermark(), output)
+            ask = self._periodic.get_current_watermark
+            _emit(ask(), output, ask)
 
 
-def _emit(watermark: Watermark | int | None, output: WatermarkOutput) -> None:
+def _emit(
+    watermark: Watermark | int | None, output: WatermarkOutput, function: Callable[..., Any], record: Any = NO_RECORD
+) -> None:
     if watermark is not None:
-        output.emit_watermark(watermark if isinstance(watermark, Watermark) else Watermark(watermark))
+        time = watermark.timestamp if isinstance(watermark, Watermark) else watermark
+        output.emit_watermark(Watermark(whole_millis(time, f"{function.__name__}() returned", function, record)))

@@ -1,0 +1,39 @@
+"""What a function of the program hands over and nobody can use, with the function and the record to blame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import ProgramError
+
+__all__ = ["NO_RECORD", "UnusableValueError", "shown"]
+
+NO_RECORD: Any = object()
+"""Stands for the record where there is none."""
+_LENGTH = 200
+
+
+class UnusableValueError(ProgramError):
+    """A function returned, or called Penstock with, a value of a wrong kind; shown as a ``UserFunctionError``.
+
+    Args:
+        problem: What is wrong with the value and what to do.
+        function: The function, as the program gave it; ``None`` for the function of the step.
+        record: The record for which it was called.
+    """
+
+    def __init__(self, problem: str, function: Any = None, record: Any = NO_RECORD) -> None:
+        super().__init__(problem)
+        self.function = function
+        self.record = record
+
+
+def shown(value: Any) -> str:
+    """Returns a value, shortened, and its type, as messages name it."""
+    if value is None:
+        return "None"
+    try:
+        text = repr(value)
+    except Exception as error:
+        return f"a {type(value).__name__} whose repr raises {error!r}"
+    return f"{text if len(text) <= _LENGTH else text[:_LENGTH] + '...'} ({type(value).__name__})"
