@@ -77,7 +77,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         if isinstance(position, bool) or not isinstance(position, (int, str)):
             message = f"{kind}() needs a field index or a field name, not {position!r}."
             raise ProgramError(message, location())
-        step = steps.RollingStep(kind=kind, position=position, key=self._key())
+        step = steps.RollingStep(kind=kind, position=position, location=location(), key=self._key())
         return self._then(kind.replace("_", " ").title(), step)
 
     def map_with_state(self, func: Callable[[T, Any], tuple[Any, Any]]) -> DataStream[Any]:

@@ -149,7 +149,7 @@ class _Windows(Generic[T]):
         return nodes[self._stream._upstreams[0].node].output_type
 
     def _by_field(self, kind: Literal["sum", "min", "max", "min_by", "max_by"], position: int | str) -> DataStream[T]:
-        return self._result(kind.replace("_", " ").title(), FieldReducer(kind, position), None, None)
+        return self._result(kind.replace("_", " ").title(), FieldReducer(kind, position, location()), None, None)
 
     def _result(self, kind: str, reducer: Any, function: Any, output_type: Any) -> DataStream[Any]:
         if function is not None and reducer is not None:

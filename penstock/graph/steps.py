@@ -110,6 +110,8 @@ class RollingStep(Step):
 
     kind: Literal["sum", "min", "max", "min_by", "max_by"]
     position: int | str
+    location: str = ""
+    """``file:line`` of the program."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,12 +83,15 @@ class AlignedWindowOperator(WindowOperator):
         if self._heap_state is None or timestamps is None:
             super().process(values, timestamps)
             return
+        if self._unchecked is not None:
+            self._check_first(values)
         self._add(values, timestamps)
         self._flush()
 
     def _reduce(self, values: Values, timestamps: list[int]) -> None:
         assert self._accumulation is not None
-        key_of, keys, reduce = self._key, self.context.keys, self._accumulation.add
+        how = self._accumulation
+        key_of, keys, reduce = self._key, self.context.keys, how.add
         low, high, windows = _NO_PANE
         only: _Entries | None = None
         for value, timestamp in zip(values, timestamps, strict=True):
@@ -98,13 +101,20 @@ class AlignedWindowOperator(WindowOperator):
             keys.key = key = key_of(value)
             if only is not None:  # tumbling windows are spared the loop
                 known = only.get(key)
-                only[key] = value if known is None else reduce(known, value)
+                if known is None:
+                    only[key] = value
+                else:
+                    only[key] = result = reduce(known, value)
+                    if result is None:
+                        raise how.returned_none(value)
                 continue
             if not windows:
                 self._add_singly(key, value, timestamp)
             for entries in windows:
                 known = entries.get(key)
-                entries[key] = value if known is None else reduce(known, value)
+                entries[key] = result = value if known is None else reduce(known, value)
+                if result is None and known is not None:
+                    raise how.returned_none(value)
 
     def _reduce_groups(self, values: Values, timestamps: list[int]) -> None:
         """Combine the records of a key and pane first, and add what they come to, once, to each of their windows."""
@@ -144,13 +154,17 @@ class AlignedWindowOperator(WindowOperator):
             keys.key = key = key_of(value)
             if only is not None:
                 known = only.get(key)
-                only[key] = add(value, create() if known is None else known)
+                only[key] = result = add(value, create() if known is None else known)
+                if result is None:
+                    raise self._accumulation.returned_none(value)
                 continue
             if not windows:
                 self._add_singly(key, value, timestamp)
             for entries in windows:
                 known = entries.get(key)
-                entries[key] = add(value, create() if known is None else known)
+                entries[key] = result = add(value, create() if known is None else known)
+                if result is None:
+                    raise self._accumulation.returned_none(value)
 
     def _append(self, values: Values, timestamps: list[int]) -> None:
         key_of, keys = self._key, self.context.keys

@@ -13,16 +13,19 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Iterable
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import ProgramError
 from penstock.runtime.async_queues import AnswerQueue, Marker, OrderedAnswers, Request, UnorderedAnswers
 from penstock.runtime.context import prepare_function
 from penstock.runtime.event_loop_thread import EventLoopThread
 from penstock.runtime.operator import Operator
 from penstock.vocabulary.state_descriptors import ListStateDescriptor
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.graph.async_step import AsyncWaitStep
     from penstock.runtime.elements import Timestamps, Values
     from penstock.vocabulary.async_functions import AsyncFunction
@@ -143,7 +146,7 @@ class AsyncWaitOperator(Operator):
         value = request.value
         if request.error is not None:
             raise request.error
-        request.results = _checked(self.function.timeout(value), "timeout")
+        request.results = _checked(self.function.timeout(value), self.function.timeout, value)
 
     def _emit_ready(self) -> None:
         values: Values = []
@@ -189,15 +192,20 @@ class AsyncWaitOperator(Operator):
             self._wake_up()
 
     async def _attempt(self, value: Any) -> list[Any]:
-        strategy = self.step.retry_strategy
+        strategy, invoke = self.step.retry_strategy, self.function.async_invoke
         attempts = 1
         while True:
+            answer = invoke(value)
+            if not isawaitable(answer):
+                problem = f"async_invoke() returned {shown(answer)}, which cannot be awaited. Write async def."
+                raise UnusableValueError(problem, invoke, value)
             try:
-                results = _checked(await self.function.async_invoke(value), "async_invoke")
+                found = await answer
             except Exception as error:
                 if self._excuses is None or not strategy.can_retry(attempts) or not self._excuses(error):
                     raise
             else:
+                results = _checked(found, invoke, value)
                 wants_other = self._wants_other_result
                 if wants_other is None or not strategy.can_retry(attempts) or not wants_other(results):
                     return results
@@ -205,10 +213,11 @@ class AsyncWaitOperator(Operator):
             attempts += 1
 
 
-def _checked(results: Any, method: str) -> list[Any]:
-    if results is None:
-        return []
+def _checked(results: Any, method: Callable[..., Any], value: Any) -> list[Any]:
     if isinstance(results, (str, bytes, dict)) or not isinstance(results, Iterable):
-        message = f"{method}() of an AsyncFunction returns a list of results, but returned {results!r:.100}."
-        raise ProgramError(message)
+        problem = (
+            f"{method.__name__}() of an AsyncFunction returned {shown(results)}, but it returns a list of results; an"
+            " empty one for none."
+        )
+        raise UnusableValueError(problem, method, value)
     return list(results)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import ProgramError
-from penstock.runtime.functions import describe_function, resolve_function
+from penstock.runtime.functions import resolve_function
 from penstock.runtime.stateless import FunctionOperator
 from penstock.vocabulary.batch_functions import FilterBatchesFunction, MapBatchesFunction
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,14 +41,22 @@ _PREPARE: dict[str, Callable[[Values], Any] | None] = {"list": None, "numpy": _a
 def _as_list(results: Any) -> list[Any]:
     """Return the results as a list of plain values: arrays know how, by ``tolist``."""
     to_list = getattr(results, "tolist", None)
-    listed: list[Any] = list(results) if to_list is None else to_list()
+    listed = list(results) if to_list is None else to_list()
+    if not isinstance(listed, list):  # of an array without a dimension
+        problem = f"The function returned {shown(results)}, but it returns one result per record."
+        raise UnusableValueError(problem)
     return listed
 
 
 def _as_records(results: Any) -> list[Any]:
     """Return the records that a tuple of columns stands for; a single column stands for its values."""
     if isinstance(results, tuple):
-        return list(zip(*map(_as_list, results), strict=True))
+        columns = list(map(_as_list, results))
+        if len(set(map(len, columns))) > 1:
+            lengths = ", ".join(str(len(column)) for column in columns)
+            problem = f"The function returned columns of several lengths: {lengths}."
+            raise UnusableValueError(problem)
+        return list(zip(*columns, strict=True))
     return _as_list(results)
 
 
@@ -102,9 +110,9 @@ class FilterBatchesOperator(FunctionOperator):
             self.output.emit(kept, None if timestamps is None else list(compress(timestamps, answers)))
 
 
-def _wrong_length(function: Any, call: str, found: int, wanted: int) -> ProgramError:
-    message = (
+def _wrong_length(function: Any, call: str, found: int, wanted: int) -> UnusableValueError:
+    problem = (
         f"The function of {call}() returned {found} results for a batch of {wanted} records; it must return one per"
-        f" record, in the same order. The function is {describe_function(function)}."
+        " record, in the same order."
     )
-    return ProgramError(message)
+    return UnusableValueError(problem, function)

@@ -58,7 +58,7 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.PrintStep: lambda step: PrintOperator(step.identifier),
     steps.ProcessStep: _process,
     steps.ReduceStep: lambda step: ReduceOperator(step.function, step.key),
-    steps.RollingStep: lambda step: RollingOperator(step.kind, step.position, step.key),
+    steps.RollingStep: lambda step: RollingOperator(step.kind, step.position, step.key, step.location),
     steps.SinkFunctionStep: lambda step: SinkFunctionOperator(step.function, step.key),
     steps.SinkStep: lambda step: SinkOperator(step.sink, emits_committables=step.emits_committables),
     steps.SourceFunctionStep: lambda step: SourceFunctionOperator(step.function),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from penstock.runtime.task import Task
 
-__all__ = ["explain_failure"]
+__all__ = ["explain_failure", "explain_unusable"]
 
 # As the interpreter spells it in code objects: on executors the package lies in a zip with a relative path.
 _PACKAGE = __file__.removesuffix(f"runtime{os.sep}failure.py")
@@ -85,6 +85,11 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
         user_traceback=_user_traceback(error, place),
         record=_shorten(place.record) if place.has_record else None,
     )
+
+
+def explain_unusable(error: UnusableValueError, step: str) -> UserFunctionError:
+    """Return the error to show for what a function handed over that no task has called."""
+    return UserFunctionError(step=step, function=describe_function(error.function), error=str(error), user_traceback="")
 
 
 def _in_step(error: ProgramError, place: _Place) -> ProgramError:

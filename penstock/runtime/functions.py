@@ -7,7 +7,8 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.functions import Function
+from penstock.vocabulary.field_functions import FieldReducer
+from penstock.vocabulary.functions import Function, FunctionWrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +69,13 @@ class ListCollector:
 
 def describe_function(function: Any) -> str:
     """Return the name of a function of the program with its file and line."""
+    if isinstance(function, FieldReducer):
+        return f"{function!r} ({function.location})"
     while isinstance(function, functools.partial):
         function = function.func
+    owner = getattr(function, "__self__", function)
+    if isinstance(owner, FunctionWrapper):
+        return describe_function(owner._func)
     target = function if inspect.isroutine(function) or isinstance(function, type) else type(function)
     name = getattr(target, "__qualname__", repr(target))
     code = getattr(target, "__code__", None) or _first_code(target)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
+from operator import index
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import ProgramError
 from penstock.graph import partitioning as ways
 from penstock.native import native
 from penstock.runtime.key_functions import keys_of, simplified
 from penstock.runtime.key_groups import TargetCache
 from penstock.runtime.vector_routing import WORTHWHILE_KEYS, WORTHWHILE_RUN, targets_of_ints
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -140,12 +141,24 @@ class _ByKey(ExchangeWriter):
 def _checked(partition: Callable[[Any, int], int], key: Callable[[Any], Any], count: int) -> Callable[[Any], int]:
     def choose(value: Any) -> int:
         target = partition(key(value), count)
+        if type(target) is not int:
+            target = _whole(target, partition, value, count)
         if not 0 <= target < count:
-            message = f"The partitioner returned {target!r} for {value!r:.100}; it must return 0 to {count - 1}."
-            raise ProgramError(message)
+            raise _no_target(target, partition, value, count)
         return target
 
     return choose
+
+
+def _whole(target: Any, partition: Any, value: Any, count: int) -> int:
+    if isinstance(target, bool) or not hasattr(target, "__index__"):
+        raise _no_target(target, partition, value, count)
+    return int(index(target))
+
+
+def _no_target(target: Any, partition: Any, value: Any, count: int) -> UnusableValueError:
+    problem = f"The partitioner returned {shown(target)}, but it must return an int, 0 to {count - 1}."
+    return UnusableValueError(problem, partition, value)
 
 
 def make_writer(

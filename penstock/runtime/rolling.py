@@ -11,6 +11,7 @@ from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
+from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,12 @@ class ReduceOperator(FunctionOperator):
         for value, key in zip(values, self._keys_of(values), strict=True):
             keys.key = key
             known = entries.get(key, _NOTHING)
-            result = value if known is _NOTHING else reduce(known, value)
+            if known is _NOTHING:
+                result = value
+            else:
+                result = reduce(known, value)
+                if result is None:
+                    raise none_returned(self.function, "reduce", value)
             entries[key] = result
             add(result)
         self.output.emit(results, timestamps)
@@ -60,7 +66,12 @@ class ReduceOperator(FunctionOperator):
         results = []
         for value, keys.key in zip(values, self._keys_of(values), strict=True):
             known = state.value()
-            result = value if known is None else reduce(known, value)
+            if known is None:
+                result = value
+            else:
+                result = reduce(known, value)
+                if result is None:
+                    raise none_returned(self.function, "reduce", value)
             state.update(result)
             results.append(result)
         self.output.emit(results, timestamps)
@@ -69,12 +80,16 @@ class ReduceOperator(FunctionOperator):
 class RollingOperator(ReduceOperator):
     """``sum``, ``min``, ``max``, ``min_by`` and ``max_by`` of one field."""
 
-    def __init__(self, kind: str, position: int | str, key: Callable[[Any], Any]) -> None:
-        super().__init__(FieldReducer(kind, position), key)
+    def __init__(self, kind: str, position: int | str, key: Callable[[Any], Any], location: str = "") -> None:
+        super().__init__(FieldReducer(kind, position, location), key)
+        self._has_begun = False
         self._sums_pairs = kind == "sum" and position == 1
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit the new result of each record's key; pairs are summed without a call, as most running counts need it."""
+        if not self._has_begun:
+            self.function.check(values[0])
+            self._has_begun = True
         entries = self._entries
         if entries is None or not self._sums_pairs:
             super().process(values, timestamps)

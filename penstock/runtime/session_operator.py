@@ -67,6 +67,8 @@ class SessionOperator(WindowOperator):
         if self._heap_state is None or timestamps is None:
             super().process(values, timestamps)
             return
+        if self._unchecked is not None:
+            self._check_first(values)
         key_of, keys, put, cells, gap = self._key, self.context.keys, self._put, self._cells, self._gap
         sessions_of = self._sessions.by_key().get
         for value, timestamp in zip(values, timestamps, strict=True):

@@ -15,6 +15,7 @@ from penstock.runtime.awaiting_completion import AwaitingCompletion
 from penstock.runtime.context import open_function
 from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.runtime.operator import Operator
+from penstock.runtime.unusable_results import listed, require_made
 from penstock.vocabulary.functions import Function
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class _Commits:
 
     def run(self, committables: list[Any], commit: Callable[[list[Any]], list[Any]]) -> None:
         was_waiting = bool(self.left)
-        self.left = list(commit(committables)) if committables else []
+        self.left = listed(commit(committables), "commit", commit) if committables else []
         if self.left and not was_waiting:
             self._try_again_later()
 
@@ -51,7 +52,7 @@ class _Commits:
 
     def _try_again(self) -> None:
         if self.left:
-            self.left = list(self._commit(self.left))
+            self.left = listed(self._commit(self.left), "commit", self._commit)
         if self.left:
             self._try_again_later()
 
@@ -127,6 +128,7 @@ class SinkOperator(_SinkPart):
             self._writer = self._sink.create_writer(context)
         else:
             self._writer = self._sink.restore_writer(context, self._states)
+        require_made(self._writer, SinkWriter, "create_writer", self._sink)
         self._write_run = self._writer.write_run
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
@@ -146,16 +148,18 @@ class SinkOperator(_SinkPart):
     def _prepare(self, *, end_of_input: bool) -> None:
         assert self._writer is not None
         self._writer.flush(end_of_input=end_of_input)
-        committables = self._writer.prepare_commit()
+        prepare = self._writer.prepare_commit
+        committables = listed(prepare(), "prepare_commit", prepare)
         if self._emits_committables and committables:
-            self.output.emit(list(committables), None)
+            self.output.emit(committables, None)
         if self._committer is not None:
             self._prepared += committables
 
     def snapshot(self, checkpoint_id: int) -> dict[str, Any]:
         """Return the writer's state and everything that is not committed yet."""
         assert self._writer is not None
-        states = self._writer.snapshot_state(checkpoint_id)
+        take = self._writer.snapshot_state
+        states = listed(take(checkpoint_id), "snapshot_state", take)
         self._awaiting.add(checkpoint_id, self._prepared)
         self._prepared = []
         left = [] if self._commits is None else self._commits.left
@@ -194,11 +198,13 @@ class GlobalCommitOperator(_SinkPart):
     def open(self) -> None:
         """Commit what the restored checkpoint holds and is not committed yet."""
         committer = self._sink.create_global_committer(self._writer_context())
-        assert committer is not None, "the program asks for a global commit only where there is a committer"
+        require_made(committer, GlobalCommitter, "create_global_committer", self._sink)
+        assert committer is not None
         self._committer = committer
         self._commits = _Commits(self, committer.commit)
         if self._recovered:
-            self._commits.run(committer.filter_recovered(self._recovered), committer.commit)
+            chosen = listed(committer.filter_recovered(self._recovered), "filter_recovered", committer.filter_recovered)
+            self._commits.run(chosen, committer.commit)
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Gather what the writers have prepared."""

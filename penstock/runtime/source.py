@@ -13,7 +13,9 @@ from penstock.runtime.awaiting_completion import AwaitingCompletion
 from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.operator import Operator
 from penstock.runtime.pacing import LONGEST_RUN, Pacer
+from penstock.runtime.read_checks import checked_read
 from penstock.runtime.split_enumeration import SplitEnumeration
+from penstock.runtime.unusable_results import require_made
 from penstock.runtime.valve import WatermarkValve
 from penstock.runtime.watermark_assigner import WatermarkAssigner
 
@@ -136,6 +138,7 @@ class SplitSourceOperator(SourceOperator):
         for number, split in splits.items():
             position = self._positions.get(split.id)
             reader = self._source.open_split(split, position, self._reader_context)
+            require_made(reader, SplitReader, "open_split", self._source)
             index = len(self._valve.channels)
             changed = self._valve.add_channel()
             if changed is not None:
@@ -185,7 +188,7 @@ class SplitSourceOperator(SourceOperator):
             if records is None:
                 self._finish_split(current)
                 return Poll.EMITTED
-            values, timestamps = map(_as_run, records)
+            values, timestamps = checked_read(records, current.reader.read)
             if values:
                 if current.assigner is None:
                     self.output.emit(values, timestamps)
@@ -285,8 +288,3 @@ class SplitSourceOperator(SourceOperator):
             self.output.emit_watermark(advanced)
         if changed is not None:
             self.output.emit_status(changed)
-
-
-def _as_run(records: Any) -> Any:
-    """Return the list that a run consists of; a reader of the program may return another sequence, or nothing."""
-    return records if records is None or type(records) is list else list(records)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.graph.packing import own_copy
 from penstock.graph.steps import SourceStep
+from penstock.runtime.read_checks import checked_splits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ class SplitEnumeration:
         self._source = source
         self._parallelism = parallelism
         if restored is None:
-            self.splits = dict(enumerate(source.create_splits(parallelism)))
+            self.splits = dict(enumerate(checked_splits(source.create_splits(parallelism), source.create_splits)))
         else:
             self.splits = dict(sorted(restored.items()))
             if source.discovery_interval is not None:
@@ -41,7 +42,9 @@ class SplitEnumeration:
         """Look for new splits and return them by their numbers."""
         known = {split.id for split in self.splits.values()}
         first = max(self.splits, default=-1) + 1
-        found = [split for split in self._source.discover_splits(list(self.splits.values())) if split.id not in known]
+        discover = self._source.discover_splits
+        splits = checked_splits(discover(list(self.splits.values())), discover)
+        found = [split for split in splits if split.id not in known]
         new = dict(enumerate(found, first))
         self.splits.update(new)
         return new

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.stateless import FunctionOperator
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,11 @@ class StatefulOperator(FunctionOperator):
         times: Timestamps = None if timestamps is None else []
         for position, value in enumerate(values):
             keys.key = key_of(value)
-            result, kept = call(value, state.value())
+            answer = call(value, state.value())
+            if type(answer) is not tuple or len(answer) != 2:
+                problem = f"The function returned {shown(answer)}, but it returns a pair: a result and the new state."
+                raise UnusableValueError(problem, call, value)
+            result, kept = answer
             state.update(kept)
             take(results, value, result)
             if times is not None and timestamps is not None:

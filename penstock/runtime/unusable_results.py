@@ -15,7 +15,7 @@ from penstock.vocabulary.unusable_value import UnusableValueError, shown
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["unusable_result"]
+__all__ = ["listed", "require_made", "unusable_result"]
 
 _NOT_ITERABLE = re.compile(r"'(.+)' object is not iterable")
 _NAMES = ("found", "made", "returned", "results")
@@ -24,7 +24,9 @@ _MISSING = object()
 
 
 def unusable_result(error: BaseException, user_frames: TracebackType | None) -> UnusableValueError | None:
-    """Return what to show instead of a ``TypeError`` that a result caused which cannot be iterated over."""
+    """Return what to show instead of an error of the engine's that a value of the program has caused, if so."""
+    if isinstance(error, AttributeError) and error.name == "tag_id":
+        return UnusableValueError(f"A side output is named by an OutputTag, not by {shown(error.obj)}.")
     found = _NOT_ITERABLE.fullmatch(str(error)) if isinstance(error, TypeError) and user_frames is None else None
     if found is None:
         return None
@@ -37,6 +39,25 @@ def unusable_result(error: BaseException, user_frames: TracebackType | None) -> 
         " result, return None."
     )
     return UnusableValueError(problem)
+
+
+def listed(results: Any, method: str, function: Any) -> list[Any]:
+    """Return what a method of the program returned as a list.
+
+    Raises:
+        UnusableValueError: It is no collection of anything.
+    """
+    if results is None or isinstance(results, str | bytes) or not isinstance(results, Iterable):
+        problem = f"{method}() returned {shown(results)}, but it returns a list; an empty one for nothing."
+        raise UnusableValueError(problem, function)
+    return list(results)
+
+
+def require_made(made: Any, kind: type, method: str, maker: Any) -> None:
+    """Refuse what a method of the program made if it is of another kind than it must be."""
+    if not isinstance(made, kind):
+        problem = f"{method}() returned {shown(made)}, but it makes a {kind.__name__}."
+        raise UnusableValueError(problem, getattr(maker, method))
 
 
 def _in_last_frame(error: BaseException, kind: str) -> Any:

@@ -14,6 +14,7 @@ from penstock.runtime.functions import resolve_function
 from penstock.vocabulary.evictors import TimestampedValue
 from penstock.vocabulary.functions import AggregateFunction, ReduceFunction
 from penstock.vocabulary.state_descriptors import ListStateDescriptor, StateDescriptor, ValueStateDescriptor
+from penstock.vocabulary.unusable_value import UnusableValueError, none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,7 +41,7 @@ ELEMENTS: ListStateDescriptor[Any] = ListStateDescriptor(_NAME)
 class Accumulation:
     """How records become one accumulator, and an accumulator a result."""
 
-    __slots__ = ("add", "create", "merge", "result")
+    __slots__ = ("add", "create", "merge", "origin", "result")
 
     def __init__(
         self,
@@ -49,7 +50,10 @@ class Accumulation:
         merge: Callable[[Any, Any], Any],
         create: Callable[[], Any] | None = None,
         result: Callable[[Any], Any] | None = None,
+        origin: Any = None,
     ) -> None:
+        self.origin = origin
+        """The function of the program that all of it comes from."""
         self.add = add
         """``reduce(accumulator, value)`` where there is no ``create``, else ``add(value, accumulator)``."""
         self.merge = merge
@@ -64,23 +68,35 @@ class Accumulation:
             accumulator = self.create()
             for value in values:
                 accumulator = self.add(value, accumulator)
+                if accumulator is None:
+                    raise self.returned_none(value)
             return [self.result(accumulator)]
         remaining = iter(values)
         for accumulator in remaining:
             for value in remaining:
                 accumulator = self.add(accumulator, value)
+                if accumulator is None:
+                    raise self.returned_none(value)
             return [accumulator]
         return []
+
+    def returned_none(self, record: Any) -> UnusableValueError:
+        """Return the error for a function that has lost the accumulator; most forget to return what they changed."""
+        return none_returned(self.origin, "reduce" if self.create is None else "add", record)
 
 
 def accumulation_of(reducer: Any) -> Accumulation:
     """Resolve a callable, a ``ReduceFunction`` or an ``AggregateFunction``."""
     if isinstance(reducer, AggregateFunction):
         return Accumulation(
-            add=reducer.add, merge=reducer.merge, create=reducer.create_accumulator, result=reducer.get_result
+            add=reducer.add,
+            merge=reducer.merge,
+            create=reducer.create_accumulator,
+            result=reducer.get_result,
+            origin=reducer,
         )
     reduce = resolve_function(reducer, ReduceFunction, "reduce")
-    return Accumulation(add=reduce, merge=reduce)
+    return Accumulation(add=reduce, merge=reduce, origin=reducer)
 
 
 def adding_of(accumulation: Accumulation | None) -> Callable[[dict[Any, Any], Any, Any], None]:
@@ -91,14 +107,21 @@ def adding_of(accumulation: Accumulation | None) -> Callable[[dict[Any, Any], An
 
     def reduce(entries: dict[Any, Any], key: Any, value: Any) -> None:
         known = entries.get(key)
-        entries[key] = value if known is None else add(known, value)
+        if known is None:
+            entries[key] = value
+            return
+        entries[key] = result = add(known, value)
+        if result is None:
+            raise accumulation.returned_none(value)
 
     if create is None:
         return reduce
 
     def aggregate(entries: dict[Any, Any], key: Any, value: Any) -> None:
         known = entries.get(key)
-        entries[key] = add(value, create() if known is None else known)
+        entries[key] = result = add(value, create() if known is None else known)
+        if result is None:
+            raise accumulation.returned_none(value)
 
     return aggregate
 
@@ -153,9 +176,15 @@ class AccumulatorContents(WindowContents):
         known = self._read()
         how = self._accumulation
         if how.create is not None:
-            self._write(how.add(value, how.create() if known is None else known))
+            result = how.add(value, how.create() if known is None else known)
+        elif known is None:
+            self._write(value)
+            return
         else:
-            self._write(value if known is None else how.add(known, value))
+            result = how.add(known, value)
+        if result is None:
+            raise how.returned_none(value)
+        self._write(result)
 
     def get(self, window: Any) -> list[Any] | None:
         """Return the one result."""
@@ -173,7 +202,12 @@ class AccumulatorContents(WindowContents):
             self._select(window)
             known = self._read()
             if known is not None:
-                merged = known if merged is None else self._accumulation.merge(merged, known)
+                if merged is None:
+                    merged = known
+                else:
+                    merged = self._accumulation.merge(merged, known)
+                    if merged is None:
+                        raise none_returned(self._accumulation.origin, "merge")
             if window != target:
                 self.clear(window)
         self._select(target)

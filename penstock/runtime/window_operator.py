@@ -18,6 +18,7 @@ from penstock.runtime.operator import Operator
 from penstock.runtime.tagged import emit_results
 from penstock.runtime.timers import InternalTimers, one_by_one
 from penstock.runtime.trigger_context import WindowTriggerContext
+from penstock.runtime.window_checks import checked_assignment, no_trigger_result
 from penstock.runtime.window_contents import (
     Accumulation,
     AccumulatorContents,
@@ -28,6 +29,7 @@ from penstock.runtime.window_contents import (
 )
 from penstock.runtime.window_functions import WindowContext, evaluation_of, frees_state
 from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
+from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.triggers import Trigger, TriggerResult
 from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner, default_trigger
@@ -94,6 +96,8 @@ class WindowOperator(Operator):
         self._evaluate = evaluation_of(step.function, self._window_context, context.keys, is_keyed=step.is_keyed)
         self._frees_state = frees_state(step.function)
         self._late = LateRecords(context, self.output, step.late_tag, self._lateness)
+        self._unchecked = step.reducer if isinstance(step.reducer, FieldReducer) else None
+        self._assign = checked_assignment(assigner)
         self._results: Values = []
         self._result_times: list[int] = []
         self._is_flush_due = False
@@ -117,6 +121,8 @@ class WindowOperator(Operator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put a run of records into their windows; what fires at once is emitted behind the run."""
+        if self._unchecked is not None:
+            self._check_first(values)
         if timestamps is None:
             if self._is_event_time:
                 raise self._missing_timestamp(values[0])
@@ -127,9 +133,15 @@ class WindowOperator(Operator):
             self._add_to_merging(values, timestamps, self._merging)
         self._flush()
 
+    def _check_first(self, values: Values) -> None:
+        """Refuse, by the first record, an aggregation of a field that the records do not have."""
+        reducer, self._unchecked = self._unchecked, None
+        if reducer is not None:
+            reducer.check(values[0])
+
     def _add_to_fixed(self, values: Values, timestamps: list[int]) -> None:
         key_of, keys, watermark = self._key, self.context.keys, self.timers.current_watermark
-        assign, assigner_context = self.step.assigner.assign_windows, self._assigner_context
+        assign, assigner_context = self._assign, self._assigner_context
         is_event_time, cleanup_time_of = self._is_event_time, self._cleanup_time
         add, on_element, trigger_context = self._contents.add, self._trigger.on_element, self._trigger_context
         register = (
@@ -162,7 +174,7 @@ class WindowOperator(Operator):
 
     def _add_to_merging(self, values: Values, timestamps: list[int], merging: MergingWindows) -> None:
         key_of, keys, watermark = self._key, self.context.keys, self.timers.current_watermark
-        assign, assigner_context = self.step.assigner.assign_windows, self._assigner_context
+        assign, assigner_context = self._assign, self._assigner_context
         is_event_time, trigger_context, on_merge = self._is_event_time, self._trigger_context, self._on_merge
         add, on_element = self._contents.add, self._trigger.on_element
         for value, timestamp in zip(values, timestamps, strict=True):
@@ -276,6 +288,8 @@ class WindowOperator(Operator):
 
     def _act(self, answer: TriggerResult, window: Any, state_window: Any) -> None:
         """Do what the trigger wants."""
+        if not isinstance(answer, TriggerResult):
+            raise no_trigger_result(self._trigger, answer, window)
         if answer.is_fire():
             if self.step.evictor is None:
                 elements = self._contents.get(state_window)

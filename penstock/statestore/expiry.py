@@ -33,6 +33,7 @@ from penstock.vocabulary.state_descriptors import (
     ValueStateDescriptor,
 )
 from penstock.vocabulary.state_ttl import StateTtlConfig
+from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -157,7 +158,10 @@ class _ExpiringReducing(_ExpiringOne, ReducingState[Any]):
     def add(self, value: Any) -> None:
         now = self._begin()
         found = self._live(now)
-        self._write(value if found is None else self._reduce(found, value), now)
+        result = value if found is None else self._reduce(found, value)
+        if result is None and found is not None:
+            raise none_returned(self._reduce, "reduce", value)
+        self._write(result, now)
 
 
 class _ExpiringAggregating(_ExpiringOne, AggregatingState[Any, Any]):
@@ -173,7 +177,10 @@ class _ExpiringAggregating(_ExpiringOne, AggregatingState[Any, Any]):
         now = self._begin()
         found = self._live(now)
         accumulator = self._function.create_accumulator() if found is None else found
-        self._write(self._function.add(value, accumulator), now)
+        result = self._function.add(value, accumulator)
+        if result is None:
+            raise none_returned(self._function, "add", value)
+        self._write(result, now)
 
 
 class _ExpiringList(ExpiringState, ListState[Any]):

@@ -9,6 +9,7 @@ from penstock.statestore.backend import NamespacedState
 from penstock.statestore.state_defaults import default_maker, default_of
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -152,7 +153,9 @@ class _HeapReducingState(HeapState, ReducingState[Any]):
     def add(self, value: Any) -> None:
         key = self._keys.key
         found = self._entries.get(key)
-        self._entries[key] = value if found is None else self._reduce(found, value)
+        self._entries[key] = result = value if found is None else self._reduce(found, value)
+        if result is None and found is not None:
+            raise none_returned(self._reduce, "reduce", value)
 
 
 class _HeapAggregatingState(HeapState, AggregatingState[Any, Any]):
@@ -170,7 +173,9 @@ class _HeapAggregatingState(HeapState, AggregatingState[Any, Any]):
         key = self._keys.key
         found = self._entries.get(key)
         accumulator = self._function.create_accumulator() if found is None else found
-        self._entries[key] = self._function.add(value, accumulator)
+        self._entries[key] = result = self._function.add(value, accumulator)
+        if result is None:
+            raise none_returned(self._function, "add", value)
 
 
 class _HeapRawState(_HeapValueState):

@@ -8,6 +8,7 @@ from penstock.statestore.backend import NamespacedState
 from penstock.statestore.state_defaults import default_maker
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -97,6 +98,8 @@ class _RocksReducingState(RocksState, ReducingState[Any]):
         place = self._place()
         data = self._database.get(place)
         result = value if data is None else self._reduce(self._layout.loads(data, place), value)
+        if result is None and data is not None:
+            raise none_returned(self._reduce, "reduce", value)
         self._database.put(place, self._layout.dumps(result))
 
     def clear(self) -> None:
@@ -117,7 +120,10 @@ class _RocksAggregatingState(RocksState, AggregatingState[Any, Any]):
         place = self._place()
         data = self._database.get(place)
         accumulator = self._function.create_accumulator() if data is None else self._layout.loads(data, place)
-        self._database.put(place, self._layout.dumps(self._function.add(value, accumulator)))
+        result = self._function.add(value, accumulator)
+        if result is None:
+            raise none_returned(self._function, "add", value)
+        self._database.put(place, self._layout.dumps(result))
 
     def clear(self) -> None:
         self._database.put(self._place(), None)

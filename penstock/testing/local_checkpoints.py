@@ -33,6 +33,7 @@ from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, load_checkpoint
 from penstock.connectors.filesystems import files_of
 from penstock.errors import CheckpointError
+from penstock.runtime.failure import explain_failure
 from penstock.runtime.restored import RestoredSubtask
 from penstock.vocabulary.checkpoint_storage import JobManagerCheckpointStorage
 
@@ -307,7 +308,10 @@ class LocalCheckpoints:
         for task in self._tasks:
             for vertex, subtask in task.subtasks.items():
                 if chosen is None or (vertex, task.index) in chosen:
-                    call(subtask, (vertex, task.index))
+                    try:
+                        call(subtask, (vertex, task.index))
+                    except Exception as error:
+                        raise explain_failure(error, task) from error
 
     def _publish(self, action: StoreMetadata) -> None:
         checkpoint_id, now = action.checkpoint_id, self._clock.now()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.runtime.failure import explain_unusable
 from penstock.runtime.split_enumeration import SplitEnumeration, restored_splits, split_sources
+from penstock.vocabulary.unusable_value import UnusableValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from penstock.checkpoint.subtask_state import SubtaskState
-    from penstock.connectors.protocols import SourceSplit
+    from penstock.connectors.protocols import Source, SourceSplit
     from penstock.graph.job import Job
+    from penstock.graph.nodes import Node
     from penstock.runtime.task import Task
     from penstock.statestore.handles import StateFiles
 
@@ -30,8 +33,8 @@ class LocalSplits:
     ) -> None:
         self._sources = split_sources(job.plan)
         self._enumerations = {
-            node.operator_id: SplitEnumeration(
-                source, vertex.parallelism, restored_splits(states, files, vertex.id, node.operator_id)
+            node.operator_id: _enumerate(
+                node, source, vertex.parallelism, restored_splits(states, files, vertex.id, node.operator_id)
             )
             for vertex, node, source in self._sources
         }
@@ -63,3 +66,12 @@ class LocalSplits:
                 mine = enumeration.of_subtask(task.index, new)
                 if mine and vertex.id in task.subtasks:
                     task.subtasks[vertex.id].add_splits(mine)
+
+
+def _enumerate(
+    node: Node, source: Source[Any], parallelism: int, restored: Mapping[int, SourceSplit] | None
+) -> SplitEnumeration:
+    try:
+        return SplitEnumeration(source, parallelism, restored)
+    except UnusableValueError as error:
+        raise explain_unusable(error, node.label) from error

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.delta_function import DeltaFunction, as_delta
+from penstock.vocabulary.delta_function import DeltaFunction, as_delta, checked_delta
 from penstock.vocabulary.durations import to_millis
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state_descriptors import ReducingStateDescriptor, ValueStateDescriptor
@@ -260,7 +260,7 @@ class DeltaTrigger(Trigger[Any, Window]):
         if last is None:
             state.update(element)
             return _CONTINUE
-        if self._delta(last, element) > self.threshold:
+        if checked_delta(self._delta(last, element), self._delta, element) > self.threshold:
             state.update(element)
             return _FIRE
         return _CONTINUE

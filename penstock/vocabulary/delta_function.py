@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Number
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["DeltaFunction", "as_delta"]
+__all__ = ["DeltaFunction", "as_delta", "checked_delta"]
 
 T = TypeVar("T")
 
@@ -20,6 +23,18 @@ class DeltaFunction(ABC, Generic[T]):
     @abstractmethod
     def get_delta(self, old_data_point: T, new_data_point: T) -> float:
         """Returns the distance."""
+
+
+def checked_delta(distance: Any, function: Callable[[Any, Any], float], record: Any) -> float:
+    """Returns a distance, if it is a number.
+
+    Raises:
+        UnusableValueError: It is none.
+    """
+    if not isinstance(distance, Number):
+        problem = f"The delta function returned {shown(distance)}, but a distance is a number."
+        raise UnusableValueError(problem, function, record)
+    return distance  # type: ignore[return-value] # what can be compared with a threshold
 
 
 def as_delta(function: DeltaFunction[Any] | Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.delta_function import DeltaFunction, as_delta
+from penstock.vocabulary.delta_function import DeltaFunction, as_delta, checked_delta
 from penstock.vocabulary.durations import to_millis
 from penstock.vocabulary.windows import Window
 
@@ -192,7 +192,8 @@ class DeltaEvictor(_OneSidedEvictor):
         if not elements:
             return
         last = elements[-1].value
-        elements[:] = [element for element in elements if self._delta(element.value, last) < self.threshold]
+        delta, threshold = self._delta, self.threshold
+        elements[:] = [each for each in elements if checked_delta(delta(each.value, last), delta, last) < threshold]
 
     def __repr__(self) -> str:
         return f"DeltaEvictor({self.delta_function!r}, {self.threshold})"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.rows import Row
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +24,11 @@ class FieldReducer:
     0) is its own field.
     """
 
-    def __init__(self, kind: str, position: int | str) -> None:
+    def __init__(self, kind: str, position: int | str, location: str = "") -> None:
         self.kind = kind
         self.position = position
+        self.location = location
+        """``file:line`` of the program that asks for it."""
         self._combine = _combiner(kind, position)
         self.combine_tuples = (
             _tuple_combiner(kind, position) if isinstance(position, int) and position >= 0 else self._combine
@@ -39,8 +42,45 @@ class FieldReducer:
         return self._combine(known, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FieldReducer, (self.kind, self.position)
+        return FieldReducer, (self.kind, self.position, self.location)
 
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.position!r})"
+
+    def check(self, record: Any) -> None:
+        """Refuses a record that has no such field, or one that cannot be summed or compared.
+
+        Raises:
+            UnusableValueError: The record cannot be aggregated.
+        """
+        try:
+            field = _field_getter(self.position)(record)
+        except Exception as error:
+            problem = (
+                f"{self!r} needs a field {self.position!r}, which the record does not have ({error}). Name a field that"
+                " all records have."
+            )
+            raise UnusableValueError(problem, self, record) from error
+        if not self._takes(field):
+            what = "adds numbers" if self.kind == "sum" else "compares values"
+            problem = (
+                f"{self!r} {what}, but the field {self.position!r} is {shown(field)}. Name another field, or use"
+                " reduce() or aggregate() with a function that knows what to do."
+            )
+            raise UnusableValueError(problem, self, record)
+
+    def _takes(self, field: Any) -> bool:
+        if isinstance(field, _NO_NUMBERS) if self.kind == "sum" else field is None:
+            return False
+        try:
+            field + field if self.kind == "sum" else field < field
+        except Exception:
+            return False
+        return True
+
+
+_NO_NUMBERS = (str, bytes, bytearray, list, tuple, dict, set, frozenset, type(None))
+"""What Python adds, or joins, although it is no number."""
 
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import ProgramError
 from penstock.vocabulary.durations import to_millis
 from penstock.vocabulary.triggers import EventTimeTrigger, ProcessingTimeTrigger
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 from penstock.vocabulary.watermarks import MIN_TIMESTAMP
 from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner, missing_timestamp
 from penstock.vocabulary.window_serializers import TimeWindowSerializer
@@ -134,13 +135,15 @@ class _DynamicGap(_Sessions):
         )
 
     def _gap_after(self, element: Any) -> int:
-        gap = to_millis(self._extract(element))
+        given = self._extract(element)
+        try:
+            gap = to_millis(given)
+        except (TypeError, ValueError) as error:
+            problem = f"The gap extractor returned {shown(given)}, which is no length of time: {error}"
+            raise UnusableValueError(problem, self._extract, element) from error
         if gap <= 0:
-            msg = (
-                f"{type(self).__name__} got the gap {gap} ms for the record {element!r}. A gap must be positive; "
-                "correct the extractor."
-            )
-            raise ProgramError(msg)
+            problem = f"The gap extractor returned {shown(given)}, but a gap must be positive."
+            raise UnusableValueError(problem, self._extract, element)
         return gap
 
     def __repr__(self) -> str:

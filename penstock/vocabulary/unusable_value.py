@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.errors import ProgramError
 
-__all__ = ["NO_RECORD", "UnusableValueError", "shown"]
+__all__ = ["NO_RECORD", "UnusableValueError", "none_returned", "shown"]
 
 NO_RECORD: Any = object()
 """Stands for the record where there is none."""
@@ -26,6 +26,15 @@ class UnusableValueError(ProgramError):
         super().__init__(problem)
         self.function = function
         self.record = record
+
+
+def none_returned(function: Any, method: str, record: Any = NO_RECORD) -> UnusableValueError:
+    """Returns the error for a function that combines values, and returned none of them."""
+    problem = (
+        f"{method}() returned None, but what it returns takes the place of what was there before. Return the combined"
+        " value; a function that only changes its argument must return it, too."
+    )
+    return UnusableValueError(problem, function, record)
 
 
 def shown(value: Any) -> str:

@@ -17,6 +17,7 @@ from penstock.connectors.files.rolling_policy import UNLIMITED, RollingPolicy, s
 from penstock.connectors.files.sink_state import OpenPart, PendingPart, WriterState
 from penstock.connectors.sink_protocol import SinkWriter
 from penstock.errors import ProgramError, StateRestoreError
+from penstock.vocabulary.unusable_value import UnusableValueError
 
 if TYPE_CHECKING:
     from penstock.connectors.files.part_file import Part
@@ -93,7 +94,11 @@ class PartWriter(SinkWriter[Any]):
         by_bucket: dict[str, list[Any]] = {}
         for number, element in enumerate(elements):
             context.record_time = None if timestamps is None else timestamps[number]
-            by_bucket.setdefault(str(get_bucket_id(element, context)), []).append(element)
+            bucket = get_bucket_id(element, context)
+            if bucket is None:
+                problem = "get_bucket_id() returned None, but it returns the directory of a record, a str."
+                raise UnusableValueError(problem, get_bucket_id, element)
+            by_bucket.setdefault(str(bucket), []).append(element)
         for bucket, its_elements in by_bucket.items():
             self._write_to(bucket, its_elements, now)
 

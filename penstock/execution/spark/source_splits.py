@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import JobFailedError, PenstockError
 from penstock.execution.spark.messages import AddSplits
+from penstock.runtime.failure import explain_unusable
 from penstock.runtime.split_enumeration import SplitEnumeration, restored_splits, split_sources
+from penstock.vocabulary.unusable_value import UnusableValueError
 
 if TYPE_CHECKING:
     from penstock.connectors.protocols import SourceSplit
@@ -74,6 +76,8 @@ def _enumerate(vertex: Vertex, node: Node, source: Any, access: CheckpointAccess
     restored = restored_splits(access.states, access.files, vertex.id, node.operator_id)
     try:
         return SplitEnumeration(source, vertex.parallelism, restored)
+    except UnusableValueError as error:
+        raise explain_unusable(error, node.label) from error
     except PenstockError:
         raise
     except Exception as error:

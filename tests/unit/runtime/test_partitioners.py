@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock import DataStream, Partitioner, ProgramError
+from penstock import DataStream, Partitioner, ProgramError, UserFunctionError
 from penstock.graph import partitioning as ways
 from penstock.native import native
 from penstock.runtime.codec import decode
@@ -114,13 +114,13 @@ def test_keys_meet() -> None:
 @pytest.mark.parametrize("answer", [-1, 3, 100])
 def test_a_partitioner_that_points_nowhere_is_refused(answer: int) -> None:
     way = ways.Custom(partition=lambda key, count: answer, key=lambda value: value)
-    with pytest.raises(ProgramError, match=rf"returned {answer} for 'record'; it must return 0 to 2"):
+    with pytest.raises(ProgramError, match=rf"returned {answer} \(int\), but it must return an int, 0 to 2"):
         spread(way, 3, ["record"])
 
 
 def test_a_partitioner_is_asked_for_one_target_too() -> None:
     way = ways.Custom(partition=lambda key, count: 1, key=lambda value: value)
-    with pytest.raises(ProgramError, match="must return 0 to 0"):
+    with pytest.raises(ProgramError, match="must return an int, 0 to 0"):
         spread(way, 1, ["record"])
 
 
@@ -170,7 +170,7 @@ def test_a_partitioner_object_and_a_field_as_key() -> None:
 def test_a_wrong_partitioner_fails_the_job_with_its_record() -> None:
     env = environment(3)
     env.from_collection([7]).partition_custom(lambda key, count: 99, lambda value: value).print()
-    with pytest.raises(ProgramError, match="must return 0 to 2") as caught:
+    with pytest.raises(UserFunctionError, match="must return an int, 0 to 2") as caught:
         run_locally(env)
     assert "record     7" in str(caught.value)
 

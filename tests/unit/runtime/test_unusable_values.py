@@ -1,304 +1,108 @@
-"""What functions of the program hand over and nobody can use: refused with the step, the function, its line, the value.
+"""What functions hand over and nobody can use is refused: with the step, the function, its line and the value.
 
-One table for everything that a program implements. No message shows a line of Penstock.
+No message shows a line of Penstock.
 """
 
 from __future__ import annotations
 
-import inspect
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import penstock
 from penstock import (
-    AggregateFunction,
-    AggregatingStateDescriptor,
     AsyncDataStream,
     AsyncFunction,
-    BroadcastProcessFunction,
-    CoFlatMapFunction,
-    CoGroupFunction,
-    CoProcessFunction,
-    DeltaTrigger,
-    EventTimeSessionWindows,
-    FlatMapFunction,
-    GlobalWindows,
-    KeyedBroadcastProcessFunction,
-    KeyedCoProcessFunction,
-    KeyedProcessFunction,
-    MapStateDescriptor,
     OutputTag,
     Partitioner,
-    ProcessAllWindowFunction,
     ProcessFunction,
-    ProcessJoinFunction,
-    ProcessWindowFunction,
-    ReducingStateDescriptor,
-    Source,
-    SourceSplit,
-    SplitReader,
     Time,
-    TimeWindow,
-    Trigger,
-    TriggerResult,
-    TumblingEventTimeWindows,
-    UserFunctionError,
-    WatermarkStrategy,
-    WindowAssigner,
-    WindowFunction,
 )
-from penstock.datastream.window import DeltaEvictor
-from tests.unit.local_jobs import environment, local_run, run_locally
+from tests.unit.local_jobs import environment, run_locally
+from tests.unit.runtime.unusable_jobs import check, explained, keyed, pairs
 
-ENGINE = str(Path(penstock.__file__).parent)
-RULES = MapStateDescriptor("rules")
-
-
-def pairs(env: Any) -> Any:
-    """Two records of one key, with their times."""
-    return env.from_collection([("a", 1), ("a", 2)]).assign_timestamps_and_watermarks(
-        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda record, _: record[1])
-    )
+# -- exchanges, side outputs, state
 
 
-def keyed(env: Any) -> Any:
-    return pairs(env).key_by(lambda record: record[0])
+class Pointing(Partitioner):
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def partition(self, key: Any, num_partitions: int) -> Any:
+        return self.target
 
 
-def windowed(env: Any) -> Any:
-    return keyed(env).window(TumblingEventTimeWindows.of(Time.seconds(1)))
+@pytest.mark.parametrize("target", [None, 1.0, "1", True, 9, -1], ids=repr)
+def test_partitioners_that_point_nowhere(target: Any) -> None:
+    env = environment(2)
+    stream = env.from_collection([("a", 1)]).name("the step").partition_custom(Pointing(target), lambda r: r[0])
+    shown = "None" if target is None else f"{target!r} ({type(target).__name__})"
+    check(explained(stream.map(str)), "the step", Pointing.partition, f"The partitioner returned {shown}", "0 to 1")
 
 
-def joined(env: Any) -> Any:
-    return (
-        pairs(env)
-        .join(pairs(env))
-        .where(lambda record: record[0])
-        .equal_to(lambda record: record[0])
-        .window(TumblingEventTimeWindows.of(Time.seconds(1)))
-    )
+def test_partitioners_may_use_numbers_of_numpy() -> None:
+    env = environment(2)
+    env.from_collection([("a", 1)]).partition_custom(Pointing(np.int64(1)), lambda r: r[0]).print()
+    assert run_locally(env).printed == ["2> ('a', 1)"]
 
 
-def explained(stream: Any) -> UserFunctionError:
-    stream.print()
-    env = stream.get_execution_environment()
-    with pytest.raises(UserFunctionError) as caught:
-        run_locally(env)
-    return caught.value
-
-
-def check(error: UserFunctionError, step: str, function: Any, *said: str) -> None:
-    message = str(error)
-    assert step in error.step
-    target = function if inspect.isroutine(function) else type(function)
-    assert f"({__file__}:" in error.function, error.function
-    lines, first = inspect.getsourcelines(target)
-    line = int(error.function.rpartition(":")[2].rstrip(")"))
-    assert first <= line < first + len(lines), f"{error.function} is not in lines {first} to {first + len(lines) - 1}"
-    for each in said:
-        assert each in message
-    assert ENGINE not in message, message
-    assert "penstock.vocabulary" not in message
-
-
-# -- results that are to be iterated over
-
-
-class Returning(FlatMapFunction, ProcessFunction, CoFlatMapFunction, CoProcessFunction):
-    """Returns the same from everything."""
-
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-    def flat_map(self, value: Any) -> Any:
-        return self.result
-
+class SideOutput(ProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Any:
-        return self.result
-
-    def process_element1(self, value: Any, ctx: Any) -> Any:
-        return self.result
-
-    process_element2 = process_element1
-
-    def flat_map1(self, value: Any) -> Any:
-        return self.result
-
-    flat_map2 = flat_map1
+        ctx.output("late", value)
 
 
-class KeyedReturning(KeyedProcessFunction, KeyedCoProcessFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-    def process_element(self, value: Any, ctx: Any) -> Any:
-        return self.result
-
-    def process_element1(self, value: Any, ctx: Any) -> Any:
-        return self.result
-
-    process_element2 = process_element1
+def test_side_outputs_without_a_tag() -> None:
+    OutputTag("late")
+    error = explained(pairs(environment()).process(SideOutput()).name("the step"))
+    check(error, "the step", SideOutput(), "named by an OutputTag, not by 'late' (str)", 'ctx.output("late", value)')
 
 
-class Collecting(FlatMapFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-    def flat_map(self, value: Any, out: Any) -> Any:
-        return self.result
+def with_state(record: Any, state: Any) -> Any:
+    return 5
 
 
-class OnTimer(KeyedProcessFunction):
-    def __init__(self, result: Any, *, is_event_time: bool) -> None:
-        self.result = result
-        self.is_event_time = is_event_time
-
-    def process_element(self, value: Any, ctx: Any) -> Any:
-        service = ctx.timer_service()
-        if self.is_event_time:
-            service.register_event_time_timer(5)
-        else:
-            service.register_processing_time_timer(5)
-
-    def on_timer(self, timestamp: int, ctx: Any) -> Any:
-        return self.result
+@pytest.mark.parametrize("kind", ["map_with_state", "flat_map_with_state", "filter_with_state"])
+def test_functions_with_state_that_return_no_pair(kind: str) -> None:
+    error = explained(getattr(keyed(environment()), kind)(with_state).name("the step"))
+    check(error, "the step", with_state, "returned 5 (int), but it returns a pair")
 
 
-class Broadcasting(BroadcastProcessFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-    def process_element(self, value: Any, ctx: Any) -> Any:
-        return ()
-
-    def process_broadcast_element(self, value: Any, ctx: Any) -> Any:
-        return self.result
+# -- batches
 
 
-class KeyedBroadcasting(KeyedBroadcastProcessFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
+@pytest.mark.parametrize("result", [5, None, [1], np.float64(3.5), np.array(3)], ids=repr)
+def test_batches_of_another_length(result: Any) -> None:
+    def whole(batch: Any) -> Any:
+        return result
 
-    def process_element(self, value: Any, ctx: Any) -> Any:
-        return self.result
-
-    def process_broadcast_element(self, value: Any, ctx: Any) -> Any:
-        return ()
+    check(explained(pairs(environment()).map_batches(whole).name("the step")), "the step", whole, "returned")
 
 
-class Windowing(ProcessWindowFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-    def process(self, key: Any, context: Any, elements: Any) -> Any:
-        return self.result
+# -- asynchronous functions
 
 
-class WindowingAll(ProcessAllWindowFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
+class Asking(AsyncFunction):
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
 
-    def process(self, context: Any, elements: Any) -> Any:
-        return self.result
-
-
-class Applying(WindowFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-    def apply(self, key: Any, window: Any, inputs: Any) -> Any:
-        return self.result
+    async def async_invoke(self, value: Any) -> Any:
+        return self.answer
 
 
-class CoGrouping(CoGroupFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-    def co_group(self, first: Any, second: Any) -> Any:
-        return self.result
+class NotAsking(Asking):
+    def async_invoke(self, value: Any) -> Any:  # type: ignore[override]
+        return self.answer
 
 
-class Joining(ProcessJoinFunction):
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-    def process_element(self, left: Any, right: Any, ctx: Any) -> Any:
-        return self.result
-
-
-def co_grouped(env: Any, function: Any) -> Any:
-    return (
-        pairs(env)
-        .co_group(pairs(env))
-        .where(lambda record: record[0])
-        .equal_to(lambda record: record[0])
-        .window(TumblingEventTimeWindows.of(Time.seconds(1)))
-        .apply(function)
-    )
+@pytest.mark.parametrize("answer", [None, 5, "text", {"a": 1}], ids=repr)
+def test_asynchronous_functions_that_return_no_list(answer: Any) -> None:
+    stream = AsyncDataStream.unordered_wait(pairs(environment()), Asking(answer), Time.seconds(5), 1)
+    error = explained(stream.name("the step"))
+    shown = "None" if answer is None else f"{answer!r} ({type(answer).__name__})"
+    check(error, "the step", Asking.async_invoke, f"async_invoke() of an AsyncFunction returned {shown}")
+    assert error.record == "('a', 1)"
 
 
-ITERATED = {
-    "flat_map": (lambda env, f: pairs(env).flat_map(f), Returning),
-    "flat_map with keys": (lambda env, f: keyed(env).flat_map(f), Returning),
-    "flat_map with a collector": (lambda env, f: pairs(env).flat_map(f), Collecting),
-    "process": (lambda env, f: pairs(env).process(f), Returning),
-    "keyed process": (lambda env, f: keyed(env).process(f), KeyedReturning),
-    "event-time timer": (lambda env, f: keyed(env).process(f), lambda r: OnTimer(r, is_event_time=True)),
-    "co flat_map": (lambda env, f: pairs(env).connect(pairs(env)).flat_map(f), Returning),
-    "co process": (lambda env, f: pairs(env).connect(pairs(env)).process(f), Returning),
-    "keyed co process": (lambda env, f: keyed(env).connect(keyed(env)).process(f), KeyedReturning),
-    "broadcast": (lambda env, f: pairs(env).connect(pairs(env).broadcast(RULES)).process(f), Broadcasting),
-    "keyed broadcast": (lambda env, f: keyed(env).connect(pairs(env).broadcast(RULES)).process(f), KeyedBroadcasting),
-    "window process": (lambda env, f: windowed(env).process(f), Windowing),
-    "window process of all": (
-        lambda env, f: pairs(env).window_all(TumblingEventTimeWindows.of(Time.seconds(1))).process(f),
-        WindowingAll,
-    ),
-    "window apply": (lambda env, f: windowed(env).apply(f), Applying),
-    "session process": (
-        lambda env, f: keyed(env).window(EventTimeSessionWindows.with_gap(Time.seconds(1))).process(f),
-        Windowing,
-    ),
-    "count window process": (lambda env, f: keyed(env).count_window(2).process(f), Windowing),
-    "window process with an evictor": (
-        lambda env, f: windowed(env).evictor(DeltaEvictor.of(10.0, lambda a, b: b[1] - a[1])).process(f),
-        Windowing,
-    ),
-    "co_group": (co_grouped, CoGrouping),
-    "interval join": (
-        lambda env, f: keyed(env).interval_join(keyed(env)).between(Time.seconds(-1), Time.seconds(1)).process(f),
-        Joining,
-    ),
-}
-
-
-@pytest.mark.parametrize("result", [5, 2.5, object], ids=["int", "float", "class"])
-@pytest.mark.parametrize("name", ITERATED)
-def test_results_that_cannot_be_iterated(name: str, result: Any) -> None:
-    build, make = ITERATED[name]
-    function = make(result)
-    error = explained(build(environment(), function).name("the step"))
-    shown = re.escape(repr(result))
-    assert re.search(rf"returned {shown} \({type(result).__name__}\), which cannot be iterated over", str(error))
-    check(error, "the step", function, "Return a list, or yield")
-
-
-def test_results_of_processing_time_timers_that_cannot_be_iterated() -> None:
-    function = OnTimer(7, is_event_time=False)
-    keyed(env := environment()).process(function).name("the step").print()
-    run = local_run(env)
-    run.step()
-    with pytest.raises(UserFunctionError, match=r"returned 7 \(int\), which cannot be iterated over") as caught:
-        run.advance(10)
-    check(caught.value, "the step", function)
-
-
-@pytest.mark.parametrize("name", ITERATED)
-def test_none_is_no_result(name: str) -> None:
-    build, make = ITERATED[name]
-    build(env := environment(), make(None)).print()
-    assert run_locally(env).printed == []
+def test_asynchronous_functions_that_are_not() -> None:
+    stream = AsyncDataStream.unordered_wait(pairs(environment()), NotAsking([1]), Time.seconds(5), 1)
+    check(explained(stream.name("the step")), "the step", NotAsking.async_invoke, "[1] (list), which cannot be awaited")
