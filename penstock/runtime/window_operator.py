@@ -18,6 +18,7 @@ from penstock.runtime.operator import Operator
 from penstock.runtime.tagged import emit_results
 from penstock.runtime.timers import InternalTimers, one_by_one
 from penstock.runtime.trigger_context import WindowTriggerContext
+from penstock.runtime.unusable_results import require_made
 from penstock.runtime.window_checks import checked_assignment, no_trigger_result
 from penstock.runtime.window_contents import (
     Accumulation,
@@ -68,6 +69,7 @@ class WindowOperator(Operator):
         backend = context.keyed_state()
         assigner: WindowAssigner[Any, Any] = step.assigner
         self._trigger: Trigger[Any, Any] = default_trigger(assigner) if step.trigger is None else step.trigger
+        require_made(self._trigger, Trigger, "get_default_trigger", assigner)
         self._is_event_time = assigner.is_event_time()
         self._lateness = step.allowed_lateness if self._is_event_time else 0
         self.timers = InternalTimers(

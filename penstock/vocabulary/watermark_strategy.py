@@ -17,6 +17,7 @@ from penstock.vocabulary.legacy_assigners import (
     LegacyWatermarks,
 )
 from penstock.vocabulary.timestamp_assigners import TimestampAssigner, timestamp_assigner_of
+from penstock.vocabulary.unusable_value import UnusableValueError, shown
 from penstock.vocabulary.watermark_generators import (
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
@@ -140,9 +141,11 @@ class WatermarkStrategy(ABC):
 
     def create_generator(self) -> WatermarkGenerator[Any]:
         """Returns a new generator, for one split or subtask."""
-        generator = self.create_watermark_generator(None)
-        require_instance(generator, WatermarkGenerator, f"{self!r} must make a WatermarkGenerator.")
-        return generator
+        made: object = self.create_watermark_generator(None)
+        if not isinstance(made, WatermarkGenerator):
+            problem = f"{self!r} made {shown(made)}, which is no WatermarkGenerator."
+            raise UnusableValueError(problem, getattr(self, "_supplier", self.create_watermark_generator))
+        return made
 
     def isolated(self) -> Self:
         """Returns the same strategy with stateful parts of its own, for one split or subtask."""

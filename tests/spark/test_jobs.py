@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock import JobStatus, StreamExecutionEnvironment
+from penstock import JobStatus, StreamExecutionEnvironment, UserFunctionError, WatermarkStrategy
 from penstock.errors import JobCancelledError, NotEnoughSlotsError
 from penstock.execution.spark import attempt
 from tests.spark.functions import ParallelTicks, Ticks
@@ -137,3 +137,19 @@ def test_processes_of_a_job_are_known(env: StreamExecutionEnvironment) -> None:
     client = env.execute_async()
     wait_until(lambda: len(run_of(client).processes()) == 3, "three tasks have registered")
     client.cancel().result(60)
+
+
+def float_time(number: int, _: int) -> Any:
+    return number * 1.5
+
+
+def test_a_time_that_is_none_is_refused_with_the_assigner_and_its_line(env: StreamExecutionEnvironment) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(float_time)
+    stream = env.from_collection([3]).set_parallelism(1).assign_timestamps_and_watermarks(strategy)
+    stream.key_by(lambda number: number).sum(0).print()
+    with pytest.raises(UserFunctionError, match=r"returned 4.5 \(float\), but a time is a whole number") as caught:
+        env.execute()
+    line = float_time.__code__.co_firstlineno
+    assert caught.value.function == f"float_time ({__file__}:{line})"
+    assert caught.value.record == "3"
+    assert caught.value.user_traceback == ""

@@ -208,6 +208,15 @@ def _run_beyond(run: Any, time: int) -> None:
     run.run()
 
 
+def no_generator() -> Any:
+    return 5
+
+
+def test_generators_that_are_none() -> None:
+    error = explained(stamped(WatermarkStrategy.for_generator(no_generator)))
+    check(error, "the step", no_generator, "made 5 (int), which is no WatermarkGenerator")
+
+
 def test_watermarks_that_are_none() -> None:
     stream = stamped(WatermarkStrategy.for_generator(lambda: Generator(5)).with_timestamp_assigner(Assigner(1)))
     check(explained(stream), "the step", Generator(0), "takes a Watermark, not 5 (int). Write Watermark(time).")

@@ -64,6 +64,16 @@ def test_assigners_that_return_no_windows(windows: Any, said: str) -> None:
     assert error.record == "('a', 1)"
 
 
+class Untriggered(Assigning):
+    def get_default_trigger(self, env: Any = None) -> Any:
+        return "event time"
+
+
+def test_assigners_without_a_trigger() -> None:
+    error = explained(keyed(environment()).window(Untriggered(())).reduce(lambda a, b: a).name("the step"))
+    check(error, "the step", Untriggered.get_default_trigger, "returned 'event time' (str), but it makes a Trigger.")
+
+
 class Answering(Trigger):
     def __init__(self, method: str, answer: Any) -> None:
         self.method = method

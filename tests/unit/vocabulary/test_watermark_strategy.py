@@ -122,7 +122,7 @@ def test_a_generator_object_is_refused_because_subtasks_would_share_it() -> None
 
 def test_a_supplier_that_makes_something_else_is_named() -> None:
     supplier: Any = dict
-    with pytest.raises(TypeError, match="WatermarkGenerator"):
+    with pytest.raises(ProgramError, match="WatermarkGenerator"):
         WatermarkStrategy.for_generator(supplier).create_generator()
 
 
