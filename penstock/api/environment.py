@@ -195,7 +195,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         """Return the plan as text: stages, chains, exchanges and the slots they need."""
         settings = self._settings(None)
         graph = self._pending()
-        validate(graph, settings)
+        validate(graph, settings, config=self._config, checkpoints=self._checkpoint_config)
         guarantees = end_to_end(graph, self._checkpoint_config)
         return "\n".join([explain(graph, settings), *(f"Guarantee: {guarantee}" for guarantee in guarantees)])
 
@@ -221,7 +221,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         """Check what was added since the last job and turn it, with all it reads from, into a job."""
         settings = self._settings(job_name)
         graph = self._pending()
-        validate(graph, settings)
+        validate(graph, settings, config=self._config, checkpoints=self._checkpoint_config)
         required = self._configuration.get_string(GUARANTEE_OPTION, None)
         guarantees = check_guarantee(graph, self._checkpoint_config, required)
         job = Job(

@@ -11,6 +11,7 @@ from penstock.api.program import location
 from penstock.api.step_settings import check_max_parallelism, check_parallelism
 from penstock.errors import ProgramError
 from penstock.graph.settings import DEFAULT_BUFFER_TIMEOUT
+from penstock.vocabulary.configuration_check import check_configuration
 from penstock.vocabulary.execution_config import ExecutionConfig
 from penstock.vocabulary.runtime_mode import RuntimeExecutionMode, TimeCharacteristic
 
@@ -38,7 +39,11 @@ class EnvironmentSettings(CheckpointSettings):
         self.configure(configuration)
 
     def configure(self, configuration: Configuration) -> None:
-        """Take over settings given under Flink's keys."""
+        """Take over settings given under Flink's keys.
+
+        What cannot be had is refused; a key that does nothing is told in the log, with the nearest one that does.
+        """
+        check_configuration(configuration)
         self._configuration.add_all(configuration)
         self._config.configure(configuration)
         self._configure_checkpoints(configuration)
@@ -50,12 +55,20 @@ class EnvironmentSettings(CheckpointSettings):
             "pipeline.operator-chaining.enabled",
             configuration.get_boolean("pipeline.operator-chaining", self._is_chaining_enabled),
         )
-        self._buffer_timeout = configuration.get_millis(
-            "execution.buffer-timeout.interval",
-            configuration.get_millis("execution.buffer-timeout", self._buffer_timeout),
+        self.set_buffer_timeout(
+            configuration.get_millis(
+                "execution.buffer-timeout.interval",
+                configuration.get_millis("execution.buffer-timeout", self.get_buffer_timeout()),
+            )
         )
+        if not configuration.get_boolean("execution.buffer-timeout.enabled", True):  # noqa: FBT003
+            self.set_buffer_timeout(-1)
         mode = configuration.get_string("execution.runtime-mode", None)
         if mode is not None:
+            if mode.upper() not in RuntimeExecutionMode.__members__:
+                known = ", ".join(RuntimeExecutionMode.__members__)
+                message = f"execution.runtime-mode is {mode!r}; write one of {known}."
+                raise ProgramError(message, location())
             self.set_runtime_mode(RuntimeExecutionMode[mode.upper()])
         files = configuration.get_string("python.files", None)
         if files:

@@ -84,6 +84,13 @@ class StepSettings(ABC):
         return self._set("disable_chaining", chaining=Chaining.NEVER)
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
-        """Put the step into a group; steps of different groups are not chained."""
+        """Put the step into a group, which must name no resources; steps of different groups are not chained."""
+        if not isinstance(slot_sharing_group, str) and slot_sharing_group.has_resources():
+            message = (
+                f"The slot sharing group {slot_sharing_group.get_name()!r} names the resources of a slot, but all slots"
+                " of a Spark session are alike. Leave the resources out, and set spark.executor.cores,"
+                " spark.executor.memory and spark.task.cpus for the session."
+            )
+            raise ProgramError(message, location())
         name = slot_sharing_group if isinstance(slot_sharing_group, str) else slot_sharing_group.get_name()
         return self._set("slot_sharing_group", slot_sharing_group=name)

@@ -46,6 +46,8 @@ class CoordinatorSettings:
     is_exactly_once: bool = True
     is_unaligned: bool = False
     aligned_timeout: int = 0
+    after_tasks_finish: bool = True
+    """Whether checkpoints are taken when some tasks have processed all their input."""
 
     @staticmethod
     def of(config: CheckpointConfig) -> CoordinatorSettings:
@@ -60,6 +62,7 @@ class CoordinatorSettings:
             is_exactly_once=config.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE,
             is_unaligned=config.is_unaligned_checkpoints_enabled(),
             aligned_timeout=config.get_aligned_checkpoint_timeout().to_millis(),
+            after_tasks_finish=config.is_checkpointing_after_tasks_finish(),
         )
 
 

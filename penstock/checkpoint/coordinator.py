@@ -30,7 +30,8 @@ from, and, as the job may go back to an older checkpoint afterwards, sinks do no
 is the savepoint of a stopping job, behind which no record follows.
 
 *The end of bounded input.* When all tasks have finished, their last snapshots are a consistent cut without any
-barrier. They become a final checkpoint, and its completion lets sinks commit the rest.
+barrier. They become a final checkpoint, and its completion lets sinks commit the rest. A job can ask for no checkpoints
+after a task has finished; it then ends without a final one, and the rest stays uncommitted.
 
 What the tasks must keep
 ------------------------
@@ -97,6 +98,10 @@ class _Attempt:
     def is_finished(self) -> bool:
         """Tells whether all input is processed."""
         return len(self.finished) == len(self.inputs)
+
+    def may_begin(self, *, after_tasks_finish: bool) -> bool:
+        """Tells whether a checkpoint can begin: without one after tasks finish, all tasks must run."""
+        return after_tasks_finish or not self.finished
 
     def heads(self) -> list[TaskId]:
         """Returns the running tasks that no barrier will reach: sources, and tasks whose inputs have all finished."""
@@ -183,6 +188,8 @@ class CheckpointCoordinator:
         attempt = self._attempt
         if attempt is None or not attempt.is_running or attempt.is_stopping:
             return []
+        if not attempt.may_begin(after_tasks_finish=self._settings.after_tasks_finish):
+            return []
         return self._begin(CheckpointKind.PERIODIC, now)
 
     def savepoint_requested(
@@ -192,6 +199,8 @@ class CheckpointCoordinator:
         attempt = self._attempt
         if attempt is None or not attempt.is_running or attempt.is_stopping or attempt.is_finished:
             return [SavepointFailed(request, "the job is not running, or is about to end")]
+        if not attempt.may_begin(after_tasks_finish=self._settings.after_tasks_finish):
+            return [SavepointFailed(request, _NOT_AFTER_TASKS_FINISH)]
         kind = CheckpointKind.STOP if stop else CheckpointKind.SAVEPOINT
         attempt.is_stopping = stop
         return self._begin(kind, now, request=request, location=location, is_draining=drain)
@@ -222,7 +231,10 @@ class CheckpointCoordinator:
         attempt.finished[task] = state
         actions: list[Action] = []
         for checkpoint_id, pending in list(self._pending.items()):
-            if task in pending.awaited and not self._keeps_last_states:
+            is_too_late = not self._settings.after_tasks_finish and pending.options.kind is not CheckpointKind.STOP
+            if task in pending.awaited and is_too_late:
+                actions += self._give_up(checkpoint_id, _NOT_AFTER_TASKS_FINISH, now)
+            elif task in pending.awaited and not self._keeps_last_states:
                 actions.append(Trigger(checkpoint_id, pending.options, (task,)))
             elif task in pending.awaited:
                 pending.awaited.discard(task)
@@ -291,6 +303,8 @@ class CheckpointCoordinator:
         attempt = self._attempt
         if self._due is None or attempt is None or attempt.is_stopping:
             return None
+        if not attempt.may_begin(after_tasks_finish=self._settings.after_tasks_finish):
+            return None
         if len(self._pending) >= self._max_concurrent:
             return None
         pause_ends = self._due if self._last_end is None else self._last_end + self._settings.min_pause
@@ -349,7 +363,7 @@ class CheckpointCoordinator:
         attempt = self._attempt
         if attempt is None or not attempt.is_finished or self._pending:
             return []
-        if self._interval is None or attempt.is_stopping:
+        if self._interval is None or attempt.is_stopping or not self._settings.after_tasks_finish:
             return [FinishJob()]
         attempt.is_stopping = True
         return self._begin(CheckpointKind.FINAL, now)
@@ -396,6 +410,11 @@ class CheckpointCoordinator:
                 actions.append(FailJob(_too_many(self._failures_in_a_row, self._settings.tolerable_failures, reason)))
                 self._failures_in_a_row = 0
         return actions
+
+
+_NOT_AFTER_TASKS_FINISH = (
+    "a task has finished, and execution.checkpointing.checkpoints-after-tasks-finish.enabled is false"
+)
 
 
 def _too_many(failures: int, tolerable: int, reason: str) -> str:

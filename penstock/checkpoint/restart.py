@@ -13,7 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.restart_strategy import RestartStrategies
+from penstock.vocabulary.restart_strategy import UNLIMITED_ATTEMPTS, RestartStrategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +81,7 @@ class FailureRatePolicy(RestartPolicy):
 
 
 class ExponentialDelayPolicy(RestartPolicy):
-    """Restarts for ever; each failure lengthens the pause, a long enough run without failure makes it short again.
+    """Lengthens the pause with each failure; a long enough run without failure makes it short again.
 
     Args:
         initial: The first pause and the shortest one.
@@ -90,6 +90,7 @@ class ExponentialDelayPolicy(RestartPolicy):
         reset_after: A run of this length counts as healthy.
         jitter: The part of a pause by which chance lengthens or shortens it, so that jobs that failed together do not
             return together.
+        attempts: How many restarts there may be before a healthy run makes the pause short again.
         chance: Returns numbers from 0 to 1.
     """
 
@@ -101,6 +102,7 @@ class ExponentialDelayPolicy(RestartPolicy):
         multiplier: float,
         reset_after: int,
         jitter: float,
+        attempts: int = UNLIMITED_ATTEMPTS,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._initial = initial
@@ -108,16 +110,22 @@ class ExponentialDelayPolicy(RestartPolicy):
         self._multiplier = multiplier
         self._reset_after = reset_after
         self._jitter = jitter
+        self._attempts = attempts
+        self._restarts = 0
         self._chance = chance
         self._backoff: float | None = None
         self._restarted_at = 0
 
-    def on_failure(self, now: int) -> int:
-        """Returns the next pause; it never goes below the initial one nor above the longest."""
+    def on_failure(self, now: int) -> int | None:
+        """Returns the next pause, never below the initial one nor above the longest, as long as attempts are left."""
         if self._backoff is None or now - self._restarted_at >= self._reset_after:
             self._backoff = self._initial
+            self._restarts = 0
         else:
             self._backoff = min(self._backoff * self._multiplier, self._longest)
+        self._restarts += 1
+        if self._restarts > self._attempts:
+            return None
         swing = self._backoff * self._jitter * (2 * self._chance() - 1)
         delay = round(max(self._initial, min(self._longest, self._backoff + swing)))
         self._restarted_at = now + delay
@@ -155,6 +163,7 @@ def restart_policy(
                 multiplier=exponential.backoff_multiplier,
                 reset_after=exponential.reset_backoff_threshold_ms,
                 jitter=exponential.jitter_factor,
+                attempts=exponential.attempts_before_reset_backoff,
                 chance=chance,
             )
     message = f"{configuration!r} is no restart strategy of Penstock; make one with RestartStrategies."

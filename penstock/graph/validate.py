@@ -7,20 +7,33 @@ from typing import TYPE_CHECKING
 import cloudpickle
 
 from penstock.errors import ProgramError, SerializationError
+from penstock.graph.partitioning import Custom
 
 if TYPE_CHECKING:
     from penstock.graph.nodes import Graph, Node
     from penstock.graph.settings import JobSettings
+    from penstock.vocabulary.checkpoint_config import CheckpointConfig
+    from penstock.vocabulary.execution_config import ExecutionConfig
 
 __all__ = ["pickle_step", "validate"]
 
 
-def validate(graph: Graph, settings: JobSettings) -> None:
-    """Check a whole graph; raises for the first thing that is wrong."""
+def validate(
+    graph: Graph,
+    settings: JobSettings,
+    *,
+    config: ExecutionConfig | None = None,
+    checkpoints: CheckpointConfig | None = None,
+) -> None:
+    """Check a whole graph against the job's settings; raises for the first thing that is wrong."""
     if not graph.nodes:
         message = "No operators defined: add a source, steps and a sink before execute()."
         raise ProgramError(message)
     _check_uids(graph)
+    if config is not None and not config.has_auto_generated_uids_enabled():
+        _require_uids(graph)
+    if checkpoints is not None:
+        _check_unaligned(graph, checkpoints)
     for node in graph.nodes.values():
         parallelism = settings.parallelism_of(node)
         groups = settings.max_parallelism_of(node, parallelism)
@@ -46,6 +59,33 @@ def _check_uids(graph: Graph) -> None:
             )
             raise ProgramError(message, node.location)
         seen[node.uid] = node
+
+
+def _require_uids(graph: Graph) -> None:
+    missing = [node for node in graph.nodes.values() if node.uid is None and node.uid_hash is None]
+    if missing:
+        names = ", ".join(f"{node.name!r} (at {node.location})" for node in missing[1:6])
+        others = f" Also without one: {names}{' and more' if len(missing) > 6 else ''}." if names else ""
+        message = (
+            f"The step {missing[0].name!r} has no uid, and generated ones are turned off"
+            " (disable_auto_generated_uids, pipeline.auto-generate-uids). Give it one with uid('...'), so that its"
+            f" state is found again when steps are added or removed.{others}"
+        )
+        raise ProgramError(message, missing[0].location)
+
+
+def _check_unaligned(graph: Graph, checkpoints: CheckpointConfig) -> None:
+    is_asked_for = checkpoints.is_checkpointing_enabled() and checkpoints.is_unaligned_checkpoints_enabled()
+    if not is_asked_for or checkpoints.is_force_unaligned_checkpoints():
+        return
+    for node in graph.nodes.values():
+        if any(isinstance(upstream.partitioning, Custom) for upstream in node.upstreams):
+            message = (
+                f"The input of the step {node.label!r} comes through partition_custom(), and checkpoints are unaligned:"
+                " records in flight may not reach the right subtask after a rescaling. Use aligned checkpoints, or set"
+                " execution.checkpointing.unaligned.forced if the job is never rescaled from a checkpoint."
+            )
+            raise ProgramError(message, node.location)
 
 
 def pickle_step(node: Node) -> bytes:

@@ -20,8 +20,9 @@ from penstock.runtime.clock import SystemClock
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
 from penstock.statestore.handles import ENTRIES
-from penstock.statestore.rocksdb_database import Database, DatabaseSettings, open_read_only
+from penstock.statestore.rocksdb_database import Database, open_read_only
 from penstock.statestore.rocksdb_layout import HEAD, Layout, place_of
+from penstock.statestore.rocksdb_settings import DatabaseSettings
 from penstock.statestore.rocksdb_snapshot import META, TIMERS, RocksSnapshot, UploadedFiles
 from penstock.statestore.rocksdb_states import ROCKSDB_HANDLES
 from penstock.statestore.snapshot import KeyedStateReader, StateInfo

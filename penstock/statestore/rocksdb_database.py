@@ -16,96 +16,26 @@ the checkpoint.
 
 from __future__ import annotations
 
-import importlib
 import shutil
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import ProgramError
-from penstock.vocabulary.state_backend import PredefinedOptions
+from penstock.statestore.rocksdb_settings import DatabaseSettings, rocksdict_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend
-
-__all__ = ["Database", "DatabaseSettings", "open_read_only"]
+__all__ = ["Database", "open_read_only"]
 
 _BUFFERED_WRITES = 8192
 _MISSING: Any = object()
-_MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class DatabaseSettings:
-    """How RocksDB uses memory and disk."""
-
-    predefined: PredefinedOptions = PredefinedOptions.DEFAULT
-    write_buffer_bytes: int = 16 * _MIB
-    write_buffers: int = 2
-    block_cache_bytes: int = 32 * _MIB
-    background_threads: int | None = None
-    factory: str | None = None
-    """The dotted name of a function that may change RocksDB's own settings."""
-
-    @staticmethod
-    def of(description: EmbeddedRocksDBStateBackend) -> DatabaseSettings:
-        """Returns what a program asks for; a size that it names wins over a set of settings."""
-        predefined = description.get_predefined_options()
-        is_large = predefined is PredefinedOptions.SPINNING_DISK_OPTIMIZED_HIGH_MEM
-        asked = description.get_sizes()
-        return DatabaseSettings(
-            predefined,
-            asked.get("writebuffer.size", (64 if is_large else 16) * _MIB),
-            asked.get("writebuffer.count", 4 if is_large else 2),
-            asked.get("block.cache-size", (256 if is_large else 32) * _MIB),
-            asked.get("thread.num"),
-            description.get_options(),
-        )
-
-    def options(self) -> Any:
-        """Returns RocksDB's own settings.
-
-        Raises:
-            ProgramError: The function that changes them cannot be found.
-        """
-        rocksdict = _library()
-        options = rocksdict.Options(raw_mode=True)
-        options.create_if_missing(True)  # noqa: FBT003 - RocksDB's own
-        options.set_write_buffer_size(self.write_buffer_bytes)
-        options.set_max_write_buffer_number(self.write_buffers)
-        options.set_keep_log_file_num(2)
-        options.set_level_compaction_dynamic_level_bytes(True)
-        if self.predefined is PredefinedOptions.DEFAULT:
-            options.set_max_open_files(512)
-        else:
-            options.set_max_open_files(-1)
-            options.increase_parallelism(4)
-        if self.background_threads is not None:
-            options.increase_parallelism(self.background_threads)
-        if self.predefined in (
-            PredefinedOptions.SPINNING_DISK_OPTIMIZED,
-            PredefinedOptions.SPINNING_DISK_OPTIMIZED_HIGH_MEM,
-        ):
-            options.set_compaction_readahead_size(2 * _MIB)
-        table = rocksdict.BlockBasedOptions()
-        table.set_block_cache(_shared_cache(self.block_cache_bytes))
-        table.set_bloom_filter(10, False)  # noqa: FBT003
-        # Filters stay out of the block cache: one of a large file does not fit into a shard of a small cache, and
-        # would be read again for every key. They take about a byte and a half per key.
-        options.set_block_based_table_factory(table)
-        if self.factory is not None:
-            _function_at(self.factory)(options)
-        return options
 
 
 class Database:
     """A RocksDB in a local directory; used by one thread."""
 
     def __init__(self, path: Path, settings: DatabaseSettings) -> None:
-        rocksdict = _library()
+        rocksdict = rocksdict_library()
         self.path = path
         self._batch = rocksdict.WriteBatch
         self._checkpoint = rocksdict.Checkpoint
@@ -210,36 +140,5 @@ class Database:
 
 def open_read_only(path: Path) -> Any:
     """Opens the files of a snapshot for reading; ``items`` and ``get`` work on raw bytes."""
-    rocksdict = _library()
+    rocksdict = rocksdict_library()
     return rocksdict.Rdict(str(path), DatabaseSettings().options(), access_type=rocksdict.AccessType.read_only())
-
-
-@lru_cache
-def _shared_cache(size: int) -> Any:
-    """Returns the block cache of this process: the operators of all its subtasks share it."""
-    return _library().Cache(size)
-
-
-def _function_at(name: str) -> Callable[[Any], object]:
-    module, _, attribute = name.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        message = (
-            f"The options factory {name!r} of the RocksDB state backend cannot be found ({error}). Name a Python"
-            " function by its module, as in mypackage.tuning.more_memory; it is called with rocksdict.Options."
-        )
-        raise ProgramError(message) from error
-    if not callable(found):
-        message = f"The options factory {name!r} of the RocksDB state backend is no function but {found!r}."
-        raise ProgramError(message)
-    return found  # type: ignore[no-any-return]
-
-
-def _library() -> Any:
-    try:
-        import rocksdict
-    except ImportError as error:
-        message = "The RocksDB state backend needs the package rocksdict: pip install 'penstock[rocksdb]'."
-        raise ProgramError(message) from error
-    return rocksdict

@@ -44,6 +44,7 @@ class CheckpointConfig:
         self._unaligned = False
         self._force_unaligned = False
         self._aligned_timeout = Duration.of_millis(0)
+        self._after_tasks_finish = True
         self._storage: CheckpointStorage | None = None
 
     def is_checkpointing_enabled(self) -> bool:
@@ -156,11 +157,15 @@ class CheckpointConfig:
         self.enable_unaligned_checkpoints(enabled=False)
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """Tells whether checkpoints are unaligned even where the job has custom partitioning."""
+        """Tells whether jobs with `partition_custom` may have unaligned checkpoints, too."""
         return self._force_unaligned
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Sets whether checkpoints are unaligned even where the job has custom partitioning."""
+        """Sets whether jobs with `partition_custom` may have unaligned checkpoints, too.
+
+        They are refused otherwise, as in Flink: records in flight go to other subtasks after a rescaling, and where a
+        partitioner of the program would send them is not known.
+        """
         self._force_unaligned = force_unaligned_checkpoints
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
@@ -179,6 +184,13 @@ class CheckpointConfig:
     def set_alignment_timeout(self, alignment_timeout: TimeLength) -> None:
         """Does what `set_aligned_checkpoint_timeout` does, under its older name."""
         self.set_aligned_checkpoint_timeout(alignment_timeout)
+
+    def is_checkpointing_after_tasks_finish(self) -> bool:
+        """Tells whether checkpoints are still taken when some subtasks have processed all their input.
+
+        If not, what a sink that commits with checkpoints got after the last one stays uncommitted when the job ends.
+        """
+        return self._after_tasks_finish
 
     def get_checkpoint_storage(self) -> CheckpointStorage | None:
         """Returns where checkpoints are kept, or None if the program does not say."""
@@ -221,6 +233,10 @@ class CheckpointConfig:
         unaligned = configuration.first_key(_KEY + "unaligned.enabled", _KEY + "unaligned")
         if unaligned is not None:
             self.enable_unaligned_checkpoints(enabled=configuration.get_boolean(unaligned, self._unaligned))
+        self._after_tasks_finish = configuration.get_boolean(
+            _KEY + "checkpoints-after-tasks-finish.enabled",
+            configuration.get_boolean(_KEY + "checkpoints-after-tasks-finish", self._after_tasks_finish),
+        )
         storage = CheckpointStorage.from_configuration(configuration)
         if storage is None and isinstance(self._storage, FileSystemCheckpointStorage):
             storage = self._storage.configured(configuration)

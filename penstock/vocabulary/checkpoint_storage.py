@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from penstock.vocabulary.refused_options import refuse
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,7 +23,6 @@ _DIRECTORY_KEYS = ("execution.checkpointing.dir", "state.checkpoints.dir")
 _SAVEPOINT_KEYS = ("execution.checkpointing.savepoint-dir", "state.savepoints.dir")
 _STORAGE_KEYS = ("execution.checkpointing.storage", "state.checkpoint-storage")
 _THRESHOLD_KEYS = ("execution.checkpointing.data-inline-threshold", "state.storage.fs.memory-threshold")
-_BUFFER_KEYS = ("execution.checkpointing.write-buffer-size", "state.storage.fs.write-buffer-size")
 
 
 class CheckpointStorage(ABC):  # noqa: B024 - a kind of storage is its data; who writes it is the runtime's business
@@ -106,7 +107,10 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         *,
         savepoint_path: str | None = None,
     ) -> None:
-        """Creates the description; state below `file_state_size_threshold` bytes goes into the metadata file."""
+        """Creates the description; state below `file_state_size_threshold` bytes goes into the metadata file.
+
+        A `write_buffer_size` is refused: there is no buffer between state and its file.
+        """
         if checkpoint_path is None:
             msg = "FileSystemCheckpointStorage needs a directory; give checkpoint_path."
             raise ValueError(msg)
@@ -116,21 +120,18 @@ class FileSystemCheckpointStorage(CheckpointStorage):
                 f"file_state_size_threshold is {threshold}; it must be from 0 to {self.MAX_FILE_STATE_THRESHOLD} bytes."
             )
             raise ValueError(msg)
-        if write_buffer_size < -1:
-            msg = f"write_buffer_size is {write_buffer_size}; it must be 0 or more, or -1 to leave it to the library."
-            raise ValueError(msg)
+        if write_buffer_size != -1:
+            refuse("execution.checkpointing.write-buffer-size")
         self._checkpoint_path = str(checkpoint_path)
         self._min_file_size_threshold = self._DEFAULT_THRESHOLD if threshold < 0 else threshold
-        self._write_buffer_size = self._DEFAULT_WRITE_BUFFER if write_buffer_size < 0 else write_buffer_size
         self._savepoint_path = savepoint_path
 
     def configured(self, configuration: Configuration) -> FileSystemCheckpointStorage:
-        """Returns this storage with the sizes that `configuration` asks for; other settings stay."""
-        threshold, buffer = configuration.first_key(*_THRESHOLD_KEYS), configuration.first_key(*_BUFFER_KEYS)
+        """Returns this storage with the threshold that `configuration` asks for; other settings stay."""
+        threshold = configuration.first_key(*_THRESHOLD_KEYS)
         return FileSystemCheckpointStorage(
             self._checkpoint_path,
             configuration.get_memory_size(threshold or "", self._min_file_size_threshold),
-            configuration.get_memory_size(buffer or "", self._write_buffer_size),
             savepoint_path=self._savepoint_path,
         )
 
@@ -147,12 +148,11 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         return self._min_file_size_threshold
 
     def get_write_buffer_size(self) -> int:
-        """Returns the size that was asked for, at least the threshold.
+        """Returns Flink's default, at least the threshold: no other size can be asked for.
 
-        It has no effect here: state goes to its file in pieces of megabytes, whatever the size of a buffer.
+        State goes to its file in pieces of megabytes, without a buffer in between.
         """
-        # A buffer smaller than the threshold would begin a file for state that belongs into the metadata.
-        return max(self._write_buffer_size, self._min_file_size_threshold)
+        return max(self._DEFAULT_WRITE_BUFFER, self._min_file_size_threshold)
 
 
 class CustomCheckpointStorage(CheckpointStorage):

@@ -117,6 +117,13 @@ class Configuration:
         """Returns the first of `keys` that is set; older names of an option come last."""
         return next((key for key in keys if key in self._values), None)
 
+    def below(self, prefix: str) -> Configuration:
+        """Returns the entries whose keys begin with `prefix`, without it."""
+        start = len(prefix)
+        return Configuration.from_dict(
+            {key[start:]: value for key, value in self._values.items() if key.startswith(prefix)}
+        )
+
     def remove_config(self, key: str) -> bool:
         """Removes `key` and tells whether it was set."""
         return self._values.pop(key, None) is not None

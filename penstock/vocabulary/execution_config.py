@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from penstock.vocabulary.refused_options import refuse
 from penstock.vocabulary.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ _MAX_PARALLELISM_LIMIT = 1 << 15
 class ExecutionConfig:
     """Parallelism, periodic watermarks, restarts and the other job-wide settings.
 
-    The settings about closure cleaning, Kryo, Avro and generic types exist because programs mention them;
-    they say how a JVM serialises objects, are stored and returned, and have no effect on a Python runtime.
+    Settings about how a JVM serialises objects (closure cleaner, Kryo, Avro, generic types) can only be set to what
+    holds in Python anyway; the other value is refused, so that nothing that is set stays without effect.
     """
 
     PARALLELISM_DEFAULT: ClassVar[int] = -1
@@ -33,7 +34,6 @@ class ExecutionConfig:
         self._parallelism = ExecutionConfig.PARALLELISM_DEFAULT
         self._max_parallelism = -1
         self._auto_watermark_interval = 200
-        self._latency_tracking_interval = 0
         self._task_cancellation_interval = 30_000
         self._task_cancellation_timeout = 180_000
         self._global_job_parameters: dict[str, str] = {}
@@ -41,10 +41,6 @@ class ExecutionConfig:
         self._use_snapshot_compression = False
         self._object_reuse = False
         self._auto_generated_uids = True
-        self._closure_cleaner = True
-        self._force_kryo = False
-        self._force_avro = False
-        self._generic_types = True
 
     def get_parallelism(self) -> int:
         """Returns the parallelism of steps that set none, or `PARALLELISM_DEFAULT`."""
@@ -76,43 +72,38 @@ class ExecutionConfig:
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
         """Sets how often, in milliseconds, periodic watermark generators are asked; 0 switches them off."""
-        self._auto_watermark_interval = _not_negative(interval, "The auto watermark interval")
+        self._auto_watermark_interval = _at_least(interval, 0, "The auto watermark interval")
         return self
 
     def get_latency_tracking_interval(self) -> int:
-        """Returns what `set_latency_tracking_interval` was given; there are no latency markers."""
-        return self._latency_tracking_interval
+        """Returns 0: there are no latency markers."""
+        return 0
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Takes the interval of Flink's latency markers, which has no effect: there are no markers here.
-
-        They would measure how long blocks wait between tasks, which Spark's own page of the job shows.
-        """
-        self._latency_tracking_interval = interval
+        """Takes 0 or less, which is off; everything else is refused, because there are no latency markers."""
+        if interval > 0:
+            refuse("metrics.latency.interval")
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """Returns what `set_task_cancellation_interval` was given; nothing is interrupted again and again."""
+        """Returns the milliseconds between two interrupts of a cancelled subtask that does not end."""
         return self._task_cancellation_interval
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Takes the time between two interrupts of a cancelled subtask, which has no effect.
-
-        A worker is asked once to close its functions; if it does not within seconds, Spark ends its process.
-        """
-        self._task_cancellation_interval = interval
+        """Sets the milliseconds between two interrupts of a cancelled subtask that does not end."""
+        self._task_cancellation_interval = _at_least(interval, 1, "The task cancellation interval")
         return self
 
     def get_task_cancellation_timeout(self) -> int:
-        """Returns what `set_task_cancellation_timeout` was given; a worker that does not end is always ended."""
+        """Returns after how many milliseconds a cancelled subtask that has not ended is ended with its process."""
         return self._task_cancellation_timeout
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Takes the time after which Flink gives a whole machine up, which has no effect.
+        """Sets after how many milliseconds a cancelled subtask that has not ended is ended with its process.
 
-        A subtask that does not end is a process of its own, which Spark ends after seconds without harm to others.
+        0 waits without an end. It also holds for the other subtasks of a job after one of them has failed.
         """
-        self._task_cancellation_timeout = _not_negative(timeout, "The task cancellation timeout")
+        self._task_cancellation_timeout = _at_least(timeout, 0, "The task cancellation timeout")
         return self
 
     def get_global_job_parameters(self) -> dict[str, str]:
@@ -171,60 +162,52 @@ class ExecutionConfig:
         return self._auto_generated_uids
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Stores that closures are cleaned; it has no effect on a Python runtime."""
-        self._closure_cleaner = True
+        """Says what holds: a Python function takes along only the variables that it uses."""
         return self
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Stores that closures are not cleaned; it has no effect on a Python runtime."""
-        self._closure_cleaner = False
-        return self
+        """Is refused: Python functions cannot take along variables that they do not use."""
+        refuse("pipeline.closure-cleaner-level")
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """Returns the stored closure cleaner setting."""
-        return self._closure_cleaner
+        """Returns true: functions take along only the variables that they use."""
+        return True
 
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Stores that Kryo is forced; it has no effect on a Python runtime."""
-        self._force_kryo = True
-        return self
+        """Is refused: there is no Kryo here."""
+        refuse("pipeline.force-kryo")
 
     def disable_force_kryo(self) -> ExecutionConfig:
-        """Stores that Kryo is not forced; it has no effect on a Python runtime."""
-        self._force_kryo = False
+        """Says what holds: Kryo is not used."""
         return self
 
     def is_force_kryo_enabled(self) -> bool:
-        """Returns the stored Kryo setting."""
-        return self._force_kryo
+        """Returns false: Kryo is not used."""
+        return False
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Stores that Avro is forced; it has no effect on a Python runtime."""
-        self._force_avro = True
-        return self
+        """Is refused: there is no Avro serialiser for records here."""
+        refuse("pipeline.force-avro")
 
     def disable_force_avro(self) -> ExecutionConfig:
-        """Stores that Avro is not forced; it has no effect on a Python runtime."""
-        self._force_avro = False
+        """Says what holds: Avro is not used between steps."""
         return self
 
     def is_force_avro_enabled(self) -> bool:
-        """Returns the stored Avro setting."""
-        return self._force_avro
+        """Returns false: Avro is not used between steps."""
+        return False
 
     def enable_generic_types(self) -> ExecutionConfig:
-        """Stores that generic types are allowed; it has no effect on a Python runtime."""
-        self._generic_types = True
+        """Says what holds: a record may be of any type that can be pickled."""
         return self
 
     def disable_generic_types(self) -> ExecutionConfig:
-        """Stores that generic types are refused; it has no effect on a Python runtime."""
-        self._generic_types = False
-        return self
+        """Is refused: records of every type are pickled, so all types would be refused."""
+        refuse("pipeline.generic-types")
 
     def has_generic_types_disabled(self) -> bool:
-        """Returns the stored generic types setting."""
-        return not self._generic_types
+        """Returns false: a record may be of any type that can be pickled."""
+        return False
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
         """Returns the Kryo serialisers of the job: always none, because a Python runtime has no JVM classes."""
@@ -246,9 +229,6 @@ class ExecutionConfig:
             self.set_max_parallelism(configuration.get_integer("pipeline.max-parallelism", -1))
         interval = configuration.get_millis("pipeline.auto-watermark-interval", self._auto_watermark_interval)
         self.set_auto_watermark_interval(interval)
-        self.set_latency_tracking_interval(
-            configuration.get_millis("metrics.latency.interval", self._latency_tracking_interval)
-        )
         self.set_task_cancellation_interval(
             configuration.get_millis("task.cancellation.interval", self._task_cancellation_interval)
         )
@@ -264,6 +244,8 @@ class ExecutionConfig:
         parameters = configuration.get_string("pipeline.global-job-parameters", None)
         if parameters:
             self.set_global_job_parameters(_parse_parameters(parameters))
+        # A file may hold them as a map, whose entries are keys of their own.
+        self._global_job_parameters |= configuration.below("pipeline.global-job-parameters.").to_dict()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExecutionConfig) and vars(self) == vars(other)
@@ -272,9 +254,9 @@ class ExecutionConfig:
         return hash((self._parallelism, self._max_parallelism, self._auto_watermark_interval, self._restart_strategy))
 
 
-def _not_negative(value: int, what: str) -> int:
-    if value < 0:
-        msg = f"{what} is {value}; it must be 0 ms or more."
+def _at_least(value: int, least: int, what: str) -> int:
+    if value < least:
+        msg = f"{what} is {value}; it must be {least} ms or more."
         raise ValueError(msg)
     return value
 

@@ -11,8 +11,10 @@ from penstock.vocabulary.durations import TimeLength, format_duration, to_millis
 if TYPE_CHECKING:
     from penstock.vocabulary.configuration import Configuration
 
-__all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
+__all__ = ["UNLIMITED_ATTEMPTS", "RestartStrategies", "RestartStrategyConfiguration"]
 
+UNLIMITED_ATTEMPTS = 2**31 - 1
+"""As many restarts as it takes."""
 _TYPE_KEYS = ("restart-strategy.type", "restart-strategy")
 
 
@@ -114,7 +116,7 @@ class RestartStrategies:
             )
 
     class ExponentialDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """The job restarts for ever, after a pause that grows with every failure up to a limit."""
+        """The job restarts after a pause that grows with every failure up to a limit."""
 
         def __init__(
             self,
@@ -123,13 +125,18 @@ class RestartStrategies:
             backoff_multiplier: float,
             reset_backoff_threshold: TimeLength,
             jitter_factor: float,
+            attempts_before_reset_backoff: int = UNLIMITED_ATTEMPTS,
         ) -> None:
-            """Creates the configuration; a run without failure of `reset_backoff_threshold` resets the pause."""
+            """Creates the configuration; a run without failure of `reset_backoff_threshold` resets the pause.
+
+            After `attempts_before_reset_backoff` restarts without such a run, the next failure ends the job.
+            """
             self.initial_backoff_ms = to_millis(initial_backoff)
             self.max_backoff_ms = to_millis(max_backoff)
             self.backoff_multiplier = float(backoff_multiplier)
             self.reset_backoff_threshold_ms = to_millis(reset_backoff_threshold)
             self.jitter_factor = float(jitter_factor)
+            self.attempts_before_reset_backoff = attempts_before_reset_backoff
             _require(self.initial_backoff_ms >= 1, "initial_backoff", self.initial_backoff_ms, "1 ms or more")
             _require(
                 self.max_backoff_ms >= self.initial_backoff_ms,
@@ -141,6 +148,8 @@ class RestartStrategies:
             threshold = self.reset_backoff_threshold_ms
             _require(threshold >= 1, "reset_backoff_threshold", threshold, "1 ms or more")
             _require(0 <= self.jitter_factor <= 1, "jitter_factor", self.jitter_factor, "from 0.0 to 1.0")
+            attempts = attempts_before_reset_backoff
+            _require(attempts >= 1, "attempts_before_reset_backoff", attempts, "1 or more")
 
         def get_initial_backoff(self) -> timedelta:
             """Returns the pause before the first restart."""
@@ -162,13 +171,19 @@ class RestartStrategies:
             """Returns the part of the pause by which it is randomly lengthened or shortened."""
             return self.jitter_factor
 
+        def get_attempts_before_reset_backoff(self) -> int:
+            """Returns how many restarts in a row are allowed before the pause is reset."""
+            return self.attempts_before_reset_backoff
+
         def get_description(self) -> str:
             """Returns one sentence for the job page."""
             initial, longest = format_duration(self.initial_backoff_ms), format_duration(self.max_backoff_ms)
+            attempts = self.attempts_before_reset_backoff
             return (
                 f"Restart with exponential delay: starting at {initial}, increasing by {self.backoff_multiplier}, "
                 f"with maximum {longest}. Delay resets after {format_duration(self.reset_backoff_threshold_ms)} "
                 f"with jitter {self.jitter_factor}."
+                + ("" if attempts == UNLIMITED_ATTEMPTS else f" #{attempts} restart attempts before the reset.")
             )
 
     @staticmethod
@@ -202,10 +217,16 @@ class RestartStrategies:
         backoff_multiplier: float = 1.5,
         reset_backoff_threshold: TimeLength = 3_600_000,
         jitter_factor: float = 0.1,
+        attempts_before_reset_backoff: int = UNLIMITED_ATTEMPTS,
     ) -> ExponentialDelayRestartStrategyConfiguration:
-        """Restarts the job for ever, after `initial_backoff` that each failure multiplies up to `max_backoff`."""
+        """Restarts the job after `initial_backoff`, which each failure multiplies up to `max_backoff`."""
         return RestartStrategies.ExponentialDelayRestartStrategyConfiguration(
-            initial_backoff, max_backoff, backoff_multiplier, reset_backoff_threshold, jitter_factor
+            initial_backoff,
+            max_backoff,
+            backoff_multiplier,
+            reset_backoff_threshold,
+            jitter_factor,
+            attempts_before_reset_backoff,
         )
 
     @staticmethod
@@ -237,6 +258,7 @@ class RestartStrategies:
                 configuration.get_float(prefix + "backoff-multiplier", 1.5),
                 configuration.get_millis(prefix + "reset-backoff-threshold", 3_600_000),
                 configuration.get_float(prefix + "jitter-factor", 0.1),
+                configuration.get_integer(prefix + "attempts-before-reset-backoff", UNLIMITED_ATTEMPTS),
             )
         value = configuration.get_string(key, "")
         msg = f"{key} is {value!r}; write none, fixed-delay, failure-rate or exponential-delay."

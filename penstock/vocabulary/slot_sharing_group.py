@@ -83,6 +83,8 @@ def _bytes_of(size: object) -> int | None:
 class SlotSharingGroup:
     """A name that steps share, and what a slot for them needs.
 
+    Slots of Spark are all alike: a step that is put into a group with resources is refused.
+
     Example:
         >>> group = SlotSharingGroup.builder("io").set_cpu_cores(1.0).set_task_heap_memory_mb(100).build()
         >>> group.get_name(), str(group.get_task_heap_memory())
@@ -130,6 +132,11 @@ class SlotSharingGroup:
     def get_external_resources(self) -> dict[str, float]:
         """Returns the other resources of a slot, such as GPUs, by name."""
         return dict(self._external_resources)
+
+    def has_resources(self) -> bool:
+        """Tells whether the group says what a slot needs."""
+        memory = (self._task_heap_memory, self._task_off_heap_memory, self._managed_memory)
+        return self._cpu_cores is not None or any(size is not None for size in memory) or bool(self._external_resources)
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:

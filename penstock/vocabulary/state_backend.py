@@ -6,16 +6,19 @@ from abc import ABC
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from penstock.errors import ProgramError
 from penstock.vocabulary.checkpoint_storage import (
     CheckpointStorage,
     FileSystemCheckpointStorage,
     JobManagerCheckpointStorage,
 )
+from penstock.vocabulary.configuration import Configuration
+from penstock.vocabulary.rocksdb_options import ROCKSDB, read_rocksdb_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from penstock.vocabulary.configuration import Configuration
+    from penstock.vocabulary.rocksdb_options import RocksDBValue
 
 __all__ = [
     "CustomStateBackend",
@@ -30,9 +33,7 @@ __all__ = [
 
 _TYPE_KEYS = ("state.backend.type", "state.backend")
 _INCREMENTAL_KEYS = ("execution.checkpointing.incremental", "state.backend.incremental")
-_ROCKSDB = "state.backend.rocksdb."
-_ROCKSDB_SIZES = ("writebuffer.size", "block.cache-size")
-_ROCKSDB_NUMBERS = ("writebuffer.count", "thread.num")
+_TRANSFER_THREADS = 4
 
 
 class StateBackend(ABC):  # noqa: B024 - a kind of backend is its data; who runs it is the runtime's business
@@ -52,18 +53,7 @@ class StateBackend(ABC):  # noqa: B024 - a kind of backend is its data; who runs
         if name in {"hashmap", "jobmanager", "filesystem"}:
             return HashMapStateBackend()
         if name == "rocksdb":
-            incremental = configuration.first_key(*_INCREMENTAL_KEYS)
-            backend = EmbeddedRocksDBStateBackend(
-                None if incremental is None else configuration.get_boolean(incremental, False)  # noqa: FBT003
-            )
-            directories = configuration.get_string("state.backend.rocksdb.localdir", None)
-            if directories:
-                backend.set_db_storage_paths(*directories.replace(",", ";").split(";"))
-            threads = configuration.get_integer(
-                "state.backend.rocksdb.checkpoint.transfer.thread.num", backend.get_number_of_transfer_threads()
-            )
-            backend.set_number_of_transfer_threads(threads)
-            return backend.tune(configuration)
+            return EmbeddedRocksDBStateBackend().tune(configuration)
         msg = f"{key} is {name!r}; write hashmap or rocksdb."
         raise ValueError(msg)
 
@@ -150,46 +140,57 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:  # noqa: FBT001 - PyFlink's
         """Creates the description; None leaves incremental checkpoints to the configuration (off)."""
-        self._incremental = bool(enable_incremental_checkpointing)
+        self._incremental = enable_incremental_checkpointing
         self._db_storage_paths: list[str] | None = None
-        self._transfer_threads = 4
-        self._predefined_options = PredefinedOptions.DEFAULT
+        self._transfer_threads: int | None = None
+        self._predefined_options: PredefinedOptions | None = None
         self._options: str | None = None
-        self._sizes: dict[str, int] = {}
+        self._configured = Configuration()
 
     def is_incremental_checkpoints_enabled(self) -> bool:
         """Tells whether a checkpoint stores only what changed since the one before."""
-        return self._incremental
+        if self._incremental is not None:
+            return self._incremental
+        key = self._configured.first_key(*_INCREMENTAL_KEYS)
+        return self._configured.get_boolean(key or "", False)  # noqa: FBT003
 
     def set_db_storage_paths(self, *paths: str) -> None:
         """Sets the local directories in which databases are kept; none leaves the choice to the worker."""
-        if any(path.startswith(("hdfs:", "s3:", "s3a:")) for path in paths):
-            msg = f"RocksDB works in local directories only, not in {', '.join(paths)}."
-            raise ValueError(msg)
-        self._db_storage_paths = [path.removeprefix("file://") for path in paths] or None
+        self._db_storage_paths = _local_paths(paths)
 
     def get_db_storage_paths(self) -> list[str] | None:
         """Returns the local directories in which databases are kept, or None if it is left to the worker."""
-        return None if self._db_storage_paths is None else list(self._db_storage_paths)
+        if self._db_storage_paths is not None:
+            return list(self._db_storage_paths)
+        directories = self._configured.get_string(ROCKSDB + "localdir", None)
+        return _local_paths(directories.replace(",", ";").split(";")) if directories else None
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
         """Sets how many threads copy files to and from the checkpoint storage."""
-        if number_of_transfering_threads < 1:
-            msg = f"The number of transfer threads is {number_of_transfering_threads}; it must be 1 or more."
-            raise ValueError(msg)
-        self._transfer_threads = number_of_transfering_threads
+        self._transfer_threads = _thread_number(number_of_transfering_threads)
 
     def get_number_of_transfer_threads(self) -> int:
         """Returns how many threads copy files to and from the checkpoint storage."""
-        return self._transfer_threads
+        if self._transfer_threads is not None:
+            return self._transfer_threads
+        return _thread_number(
+            self._configured.get_integer(ROCKSDB + "checkpoint.transfer.thread.num", _TRANSFER_THREADS)
+        )
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Chooses a set of RocksDB settings."""
+        """Chooses a set of RocksDB settings; a setting that the configuration names wins over its value in the set."""
         self._predefined_options = options
 
     def get_predefined_options(self) -> PredefinedOptions:
         """Returns the chosen set of RocksDB settings."""
-        return self._predefined_options
+        if self._predefined_options is not None:
+            return self._predefined_options
+        name = self._configured.get_string(ROCKSDB + "predefined-options", None) or PredefinedOptions.DEFAULT.name
+        if name not in PredefinedOptions.__members__:
+            known = ", ".join(PredefinedOptions.__members__)
+            msg = f"{ROCKSDB}predefined-options is {name!r}; write one of {known}."
+            raise ValueError(msg)
+        return PredefinedOptions[name]
 
     def set_options(self, options_factory_class_name: str) -> None:
         """Names a function, as in `mypackage.tuning.more_memory`, that is given RocksDB's settings to change.
@@ -197,38 +198,56 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         It is a Python function of one argument, a `rocksdict.Options`, not a class of Java's as in Flink; workers must
         be able to import it. It has the last word, after the predefined options and the configuration.
         """
-        self._options = options_factory_class_name
+        self._options = _python_name(options_factory_class_name)
 
     def get_options(self) -> str | None:
         """Returns the name of the function that changes RocksDB's settings, if any."""
-        return self._options
+        if self._options is not None:
+            return self._options
+        name = self._configured.get_string(ROCKSDB + "options-factory", None)
+        return None if name is None else _python_name(name)
 
     def tune(self, configuration: Configuration) -> EmbeddedRocksDBStateBackend:
-        """Takes over RocksDB's settings below `state.backend.rocksdb`; what the program has set itself stays.
-
-        The keys are `writebuffer.size`, `writebuffer.count`, `block.cache-size`, `thread.num`, `predefined-options` and
-        `options-factory`.
-        """
-        for name in _ROCKSDB_SIZES:
-            if configuration.contains_key(_ROCKSDB + name):
-                self._sizes[name] = configuration.get_memory_size(_ROCKSDB + name, 0)
-        for name in _ROCKSDB_NUMBERS:
-            if configuration.contains_key(_ROCKSDB + name):
-                self._sizes[name] = configuration.get_integer(_ROCKSDB + name, 0)
-        predefined = configuration.get_string(_ROCKSDB + "predefined-options", None)
-        if predefined is not None and self._predefined_options is PredefinedOptions.DEFAULT:
-            try:
-                self._predefined_options = PredefinedOptions[predefined]
-            except KeyError:
-                known = ", ".join(each.name for each in PredefinedOptions)
-                msg = f"{_ROCKSDB}predefined-options is {predefined!r}; write one of {known}."
-                raise ValueError(msg) from None
-        self._options = self._options or configuration.get_string(_ROCKSDB + "options-factory", None)
+        """Takes over RocksDB's settings of a configuration; what the program has set itself stays."""
+        self._configured.add_all(configuration.below(ROCKSDB), ROCKSDB)
+        for key in _INCREMENTAL_KEYS:
+            if configuration.contains_key(key):
+                self._configured.set_boolean(key, configuration.get_boolean(key, False))  # noqa: FBT003
+        # What cannot be used is refused here, where it is set, and not when the job starts.
+        self.get_database_options()
+        self.get_db_storage_paths()
+        self.get_number_of_transfer_threads()
+        self.get_predefined_options()
+        self.get_options()
         return self
 
-    def get_sizes(self) -> dict[str, int]:
-        """Returns the sizes and numbers that the configuration has set, by the last parts of their keys."""
-        return dict(self._sizes)
+    def get_database_options(self) -> dict[str, RocksDBValue]:
+        """Returns what the configuration says about RocksDB itself, by the ends of its keys."""
+        return read_rocksdb_options(self._configured)
+
+
+def _local_paths(paths: Sequence[str]) -> list[str] | None:
+    if any(path.startswith(("hdfs:", "s3:", "s3a:")) for path in paths):
+        msg = f"RocksDB works in local directories only, not in {', '.join(paths)}."
+        raise ValueError(msg)
+    return [path.removeprefix("file://") for path in paths] or None
+
+
+def _thread_number(number: int) -> int:
+    if number < 1:
+        msg = f"The number of transfer threads is {number}; it must be 1 or more."
+        raise ValueError(msg)
+    return number
+
+
+def _python_name(name: str) -> str:
+    if name.startswith("org.apache.flink."):
+        msg = (
+            f"The options factory {name!r} is a class of Java's, and there is no Java side here. Name a Python function"
+            " of one argument, a rocksdict.Options, as in mypackage.tuning.more_memory."
+        )
+        raise ProgramError(msg)
+    return name
 
 
 class RocksDBStateBackend(EmbeddedRocksDBStateBackend):

@@ -23,6 +23,7 @@ from penstock.checkpoint.coordination import (
 from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.options import CheckpointKind
 from penstock.vocabulary.checkpoint_config import CheckpointConfig
+from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.runtime_mode import CheckpointingMode
 
 TASKS = {"source": [], "map": ["source"], "sink": ["map"]}
@@ -480,3 +481,45 @@ def test_without_an_older_checkpoint_a_damaged_one_leaves_nothing():
     driver.complete(100)
     assert driver.job_failed(200) == [Recover(1)]
     assert driver.checkpoint_damaged(1) is None
+
+
+def test_no_checkpoint_begins_after_a_task_has_finished_where_that_is_turned_off():
+    driver = Driver({"a": [], "b": []}, after_tasks_finish=False)
+    driver.task_finished("a", "a-last", 50)
+    assert driver.next_tick() is None
+    assert driver.tick(1000) == []
+    assert driver.checkpoint_requested(1001) == []
+    (failed,) = driver.savepoint_requested("mine", 1002)
+    assert isinstance(failed, SavepointFailed)
+    assert "checkpoints-after-tasks-finish.enabled is false" in failed.reason
+
+
+def test_a_task_that_finishes_during_a_checkpoint_ends_it_where_that_is_turned_off():
+    driver = Driver({"a": [], "b": []}, after_tasks_finish=False)
+    checkpoint_id = driver.trigger(100)
+    driver.acknowledge("b", checkpoint_id, "b!", 101)
+    abort, delete = driver.task_finished("a", "a-last", 102)
+    assert (abort.checkpoint_id, delete) == (checkpoint_id, Delete(checkpoint_id))
+    assert driver.pending == {}
+
+
+def test_a_checkpoint_that_a_task_has_acknowledged_goes_on_when_it_finishes():
+    driver = Driver({"a": [], "b": []}, after_tasks_finish=False)
+    checkpoint_id = driver.trigger(100)
+    driver.acknowledge("a", checkpoint_id, "a!", 101)
+    assert driver.task_finished("a", "a-last", 102) == []
+    (store,) = driver.acknowledge("b", checkpoint_id, "b!", 103)
+    assert store.states == {"a": "a!", "b": "b!"}
+
+
+def test_a_bounded_job_ends_without_a_final_checkpoint_where_that_is_turned_off():
+    driver = Driver(after_tasks_finish=False)
+    assert [action for task in TASKS for action in driver.task_finished(task, None, 1)] == [FinishJob()]
+
+
+def test_whether_checkpoints_follow_finished_tasks_is_an_option_of_the_job():
+    config = CheckpointConfig()
+    assert CoordinatorSettings.of(config).after_tasks_finish
+    key = "execution.checkpointing.checkpoints-after-tasks-finish.enabled"
+    config.configure(Configuration.from_dict({key: "false"}))
+    assert not CoordinatorSettings.of(config).after_tasks_finish

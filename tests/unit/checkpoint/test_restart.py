@@ -8,6 +8,7 @@ from penstock.checkpoint.restart import (
     restart_policy,
 )
 from penstock.errors import ProgramError
+from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 
 SECOND = 1_000
@@ -73,6 +74,25 @@ def test_exponential_delay_starts_again_after_a_healthy_run():
     assert strategy.on_failure(0) == 100
     assert strategy.on_failure(5099) == 200, "it ran from 100 on, one millisecond less than the threshold"
     assert strategy.on_failure(5299 + 5000) == 100
+
+
+def test_exponential_delay_with_a_number_of_attempts_ends_with_the_failure_after_them():
+    strategy = policy(RestartStrategies.exponential_delay_restart(100, 1000, 2.0, 5000, 0.0, 2))
+    assert [strategy.on_failure(0), strategy.on_failure(200), strategy.on_failure(500)] == [100, 200, None]
+
+
+def test_a_healthy_run_gives_the_attempts_back():
+    entries = {
+        "restart-strategy.type": "exponential-delay",
+        "restart-strategy.exponential-delay.initial-backoff": "100 ms",
+        "restart-strategy.exponential-delay.reset-backoff-threshold": "5 s",
+        "restart-strategy.exponential-delay.jitter-factor": 0.0,
+        "restart-strategy.exponential-delay.attempts-before-reset-backoff": 1,
+    }
+    strategy = policy(RestartStrategies.from_configuration(Configuration.from_dict(entries)))
+    assert strategy.on_failure(0) == 100
+    assert strategy.on_failure(5100) == 100, "it ran for five seconds"
+    assert strategy.on_failure(5300) is None
 
 
 @pytest.mark.parametrize(("chance", "delay"), [(0.0, 180), (0.5, 200), (1.0, 220)])

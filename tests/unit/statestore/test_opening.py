@@ -8,7 +8,7 @@ from penstock.errors import ProgramError
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
 from penstock.statestore.opening import open_backend
-from penstock.statestore.rocksdb_database import DatabaseSettings
+from penstock.statestore.rocksdb_settings import DatabaseSettings
 from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.state_backend import (
     CustomStateBackend,
@@ -61,8 +61,10 @@ def test_sizes_of_rocksdb():
     large = EmbeddedRocksDBStateBackend()
     large.set_predefined_options(PredefinedOptions.SPINNING_DISK_OPTIMIZED_HIGH_MEM)
     large.tune(Configuration.from_dict({"state.backend.rocksdb.block.cache-size": "8 mb"}))
-    settings = DatabaseSettings.of(large)
-    assert (settings.write_buffer_bytes, settings.write_buffers, settings.block_cache_bytes) == (64 << 20, 4, 8 << 20)
+    values = DatabaseSettings.of(large).values
+    assert values["writebuffer.size"] == 64 << 20
+    assert values["writebuffer.count"] == 4
+    assert values["block.cache-size"] == 8 << 20
 
 
 def test_a_function_of_the_program_has_the_last_word_on_rocksdb():

@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from penstock.errors import ProgramError
 from penstock.vocabulary.checkpoint_config import CheckpointConfig
 from penstock.vocabulary.checkpoint_storage import (
     CheckpointStorage,
@@ -25,17 +26,18 @@ def test_storage_in_the_drivers_memory():
 
 
 def test_storage_in_files():
-    storage = FileSystemCheckpointStorage("file:///c", 100, 50)
+    storage = FileSystemCheckpointStorage("file:///c", 100)
     assert storage.get_checkpoint_path() == "file:///c"
     assert storage.get_min_file_size_threshold() == 100
-    assert storage.get_write_buffer_size() == 100
-    assert FileSystemCheckpointStorage("file:///c", 100, 500).get_write_buffer_size() == 500
+    assert storage.get_write_buffer_size() == 4096
+    with pytest.raises(ProgramError, match="no buffer in between"):
+        FileSystemCheckpointStorage("file:///c", 100, 500)
     assert FileSystemCheckpointStorage("file:///c").get_min_file_size_threshold() == 20 * 1024
     assert pickle.loads(pickle.dumps(storage)) == storage
     assert hash(pickle.loads(pickle.dumps(storage))) == hash(storage)
 
 
-@pytest.mark.parametrize("arguments", [(None,), ("x", 1024 * 1024 + 1), ("x", -2), ("x", 0, -2)])
+@pytest.mark.parametrize("arguments", [(None,), ("x", 1024 * 1024 + 1), ("x", -2)])
 def test_storage_in_files_refuses_what_makes_no_sense(arguments):
     with pytest.raises(ValueError, match=r"needs a directory|must be"):
         FileSystemCheckpointStorage(*arguments)

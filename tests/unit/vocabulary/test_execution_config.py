@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from penstock.errors import ProgramError
 from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.execution_config import ExecutionConfig
 from penstock.vocabulary.restart_strategy import RestartStrategies
@@ -34,12 +35,12 @@ def test_a_job_that_sets_nothing_has_flinks_settings():
 def test_setters_chain_and_getters_return_what_was_set():
     config = ExecutionConfig()
     assert config.set_parallelism(4).set_max_parallelism(256).set_auto_watermark_interval(10_000) is config
-    config.set_latency_tracking_interval(5).set_task_cancellation_interval(6).set_task_cancellation_timeout(7)
+    config.set_latency_tracking_interval(0).set_task_cancellation_interval(6).set_task_cancellation_timeout(7)
     config.set_restart_strategy(RestartStrategies.no_restart()).set_use_snapshot_compression(True)
     assert config.get_parallelism() == 4
     assert config.get_max_parallelism() == 256
     assert config.get_auto_watermark_interval() == 10_000
-    assert config.get_latency_tracking_interval() == 5
+    assert config.get_latency_tracking_interval() == 0
     assert config.get_task_cancellation_interval() == 6
     assert config.get_task_cancellation_timeout() == 7
     assert config.get_restart_strategy() == RestartStrategies.no_restart()
@@ -51,10 +52,6 @@ def test_setters_chain_and_getters_return_what_was_set():
     [
         ("enable_object_reuse", "disable_object_reuse", "is_object_reuse_enabled", True),
         ("enable_auto_generated_uids", "disable_auto_generated_uids", "has_auto_generated_uids_enabled", True),
-        ("enable_closure_cleaner", "disable_closure_cleaner", "is_closure_cleaner_enabled", True),
-        ("enable_force_kryo", "disable_force_kryo", "is_force_kryo_enabled", True),
-        ("enable_force_avro", "disable_force_avro", "is_force_avro_enabled", True),
-        ("enable_generic_types", "disable_generic_types", "has_generic_types_disabled", False),
     ],
 )
 def test_switches(enable, disable, ask, answer_when_enabled):
@@ -63,6 +60,35 @@ def test_switches(enable, disable, ask, answer_when_enabled):
     assert getattr(config, ask)() is answer_when_enabled
     getattr(config, disable)()
     assert getattr(config, ask)() is not answer_when_enabled
+
+
+@pytest.mark.parametrize(
+    ("refused", "fine", "ask"),
+    [
+        ("disable_closure_cleaner", "enable_closure_cleaner", "is_closure_cleaner_enabled"),
+        ("enable_force_kryo", "disable_force_kryo", "is_force_kryo_enabled"),
+        ("enable_force_avro", "disable_force_avro", "is_force_avro_enabled"),
+        ("disable_generic_types", "enable_generic_types", "has_generic_types_disabled"),
+    ],
+)
+def test_what_a_jvm_would_do_is_refused_and_the_rest_says_what_holds(refused, fine, ask):
+    config = ExecutionConfig()
+    before = getattr(config, ask)()
+    with pytest.raises(ProgramError, match="cannot be had"):
+        getattr(config, refused)()
+    assert getattr(config, fine)() is config
+    assert getattr(config, ask)() is before
+
+
+def test_latency_markers_are_refused():
+    with pytest.raises(ProgramError, match="no latency markers"):
+        ExecutionConfig().set_latency_tracking_interval(1)
+
+
+def test_job_parameters_of_a_file_may_be_a_map():
+    config = ExecutionConfig()
+    config.configure(Configuration.from_dict({"pipeline.global-job-parameters.a.b": 1}))
+    assert config.get_global_job_parameters() == {"a.b": "1"}
 
 
 def test_job_parameters_are_copied_and_are_text():
@@ -81,6 +107,7 @@ def test_job_parameters_are_copied_and_are_text():
         lambda config: config.set_max_parallelism(32_769),
         lambda config: config.set_auto_watermark_interval(-1),
         lambda config: config.set_task_cancellation_timeout(-1),
+        lambda config: config.set_task_cancellation_interval(0),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(set_wrongly):

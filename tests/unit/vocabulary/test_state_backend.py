@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from penstock.errors import ProgramError
 from penstock.vocabulary.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
 from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.state_backend import (
@@ -83,10 +84,6 @@ def test_a_program_brings_its_own_backend():
         ({"state.backend": "jobmanager"}, HashMapStateBackend()),
         ({"state.backend": "filesystem"}, HashMapStateBackend()),
         ({"state.backend.type": "rocksdb"}, EmbeddedRocksDBStateBackend()),
-        (
-            {"state.backend": "rocksdb", "execution.checkpointing.incremental": "true"},
-            EmbeddedRocksDBStateBackend(True),
-        ),
     ],
 )
 def test_the_configuration_chooses_the_backend(entries, backend):
@@ -107,6 +104,29 @@ def test_the_configuration_sets_up_rocksdb():
     assert backend.get_number_of_transfer_threads() == 2
 
 
+@pytest.mark.parametrize("key", ["execution.checkpointing.incremental", "state.backend.incremental"])
+def test_the_configuration_decides_on_incremental_checkpoints_where_the_program_does_not(key):
+    entries = Configuration.from_dict({key: "true"})
+    assert EmbeddedRocksDBStateBackend().tune(entries).is_incremental_checkpoints_enabled()
+    assert not EmbeddedRocksDBStateBackend(False).tune(entries).is_incremental_checkpoints_enabled()
+    later = EmbeddedRocksDBStateBackend().tune(entries).tune(Configuration.from_dict({key: "false"}))
+    assert not later.is_incremental_checkpoints_enabled()
+
+
+def test_a_factory_of_java_is_refused_where_it_is_set():
+    name = "org.apache.flink.state.rocksdb.DefaultConfigurableOptionsFactory"
+    with pytest.raises(ProgramError, match="class of Java's"):
+        EmbeddedRocksDBStateBackend().set_options(name)
+    with pytest.raises(ProgramError, match="class of Java's"):
+        EmbeddedRocksDBStateBackend().tune(Configuration.from_dict({"state.backend.rocksdb.options-factory": name}))
+
+
+def test_a_value_that_rocksdb_does_not_have_is_refused():
+    entries = Configuration.from_dict({"state.backend.rocksdb.compaction.style": "FIFO"})
+    with pytest.raises(ValueError, match="'FIFO'; write LEVEL, UNIVERSAL"):
+        EmbeddedRocksDBStateBackend().tune(entries)
+
+
 def test_an_unknown_backend_is_refused():
     with pytest.raises(ValueError, match="'niagara'; write hashmap or rocksdb"):
         StateBackend.from_configuration(Configuration.from_dict({"state.backend.type": "niagara"}))
@@ -124,7 +144,7 @@ def test_settings_of_rocksdb_in_the_configuration():
     }
     backend = StateBackend.from_configuration(Configuration.from_dict(entries))
     assert isinstance(backend, EmbeddedRocksDBStateBackend)
-    assert backend.get_sizes() == {
+    assert backend.get_database_options() == {
         "writebuffer.size": 8 << 20,
         "writebuffer.count": 3,
         "block.cache-size": 64 << 20,
