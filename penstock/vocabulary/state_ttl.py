@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.durations import Duration, to_millis
+from penstock.vocabulary.refused_options import refuse
 
 if TYPE_CHECKING:
     from penstock.vocabulary.durations import TimeLength
@@ -78,17 +79,18 @@ class StateTtlConfig:
             def __init__(
                 self, query_time_after_num_entries: int, periodic_compaction_time: TimeLength | None = None
             ) -> None:
-                """Reads the clock once per so many entries and compacts old files after a time."""
+                """Reads the clock once per so many entries; a time between compactions is refused."""
+                if periodic_compaction_time is not None:
+                    refuse("state.backend.rocksdb.compaction.filter.periodic-compaction-time")
                 self._query_time_after_num_entries = query_time_after_num_entries
-                self._periodic_compaction_time = periodic_compaction_time or Duration.of_days(30)
 
             def get_query_time_after_num_entries(self) -> int:
                 """Returns after how many entries the clock is read again."""
                 return self._query_time_after_num_entries
 
             def get_periodic_compaction_time(self) -> TimeLength:
-                """Returns the age at which a file is compacted in any case."""
-                return self._periodic_compaction_time
+                """Returns Flink's 30 days; no other time can be asked for, because RocksDB does not clean up."""
+                return Duration.of_days(30)
 
         def __init__(
             self,
@@ -199,7 +201,7 @@ class StateTtlConfig:
         def cleanup_in_rocksdb_compact_filter(
             self, query_time_after_num_entries: int, periodic_compaction_time: TimeLength | None = None
         ) -> StateTtlConfig.Builder:
-            """Drops expired entries when RocksDB compacts its files."""
+            """Drops expired entries of RocksDB; a time between compactions is refused, as records drive it."""
             strategies = StateTtlConfig.CleanupStrategies
             self._strategies[strategies.Strategies.ROCKSDB_COMPACTION_FILTER] = (
                 strategies.RocksdbCompactFilterCleanupStrategy(query_time_after_num_entries, periodic_compaction_time)

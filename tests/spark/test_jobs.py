@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock import JobStatus, StreamExecutionEnvironment, UserFunctionError, WatermarkStrategy
+from penstock import JobStatus, MapFunction, StreamExecutionEnvironment, UserFunctionError, WatermarkStrategy
 from penstock.errors import JobCancelledError, NotEnoughSlotsError
 from penstock.execution.spark import attempt
 from tests.spark.functions import ParallelTicks, Ticks
@@ -77,6 +78,55 @@ def test_cancel_under_back_pressure(env: StreamExecutionEnvironment) -> None:
     started = time.monotonic()
     client.cancel().result(60)
     assert time.monotonic() - started < 20
+
+
+def test_a_function_that_does_not_stop_is_interrupted_at_intervals_and_ended_after_the_timeout(
+    env: StreamExecutionEnvironment, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    interrupts = tmp_path / "interrupts"
+
+    def never_stops(number: int) -> int:
+        interrupts.touch()
+        while True:
+            try:
+                time.sleep(60)
+            except BaseException:
+                with interrupts.open("a") as file:
+                    file.write("x")
+
+    env.get_config().set_task_cancellation_interval(300).set_task_cancellation_timeout(1500)
+    env.from_sequence(1, 1 << 40).set_parallelism(1).map(never_stops).set_parallelism(1).filter(lambda _: False).print()
+    client = env.execute_async("stubborn")
+    wait_until(interrupts.exists, "the function runs")
+    started = time.monotonic()
+    client.cancel().result(60)
+    assert 1.5 < time.monotonic() - started < 15
+    assert client.get_job_status().result() is JobStatus.CANCELED
+    assert 2 <= len(interrupts.read_text()) <= 5, "the first at 250 ms, then every 300 ms until 1500 ms"
+    (told,) = [record.getMessage() for record in caplog.records if "It sits in" in record.getMessage()]
+    assert "Job 'stubborn' was told to stop" in told
+    assert "in never_stops" in told
+
+
+def test_functions_have_the_time_to_close_that_the_job_gives_them(
+    env: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    closed = tmp_path / "closed"
+
+    class SlowToClose(MapFunction):
+        def map(self, value: int) -> int:
+            if value == 100:
+                raise ValueError(value)
+            return value
+
+        def close(self) -> None:
+            time.sleep(2)  # longer than a failure used to wait
+            closed.touch()
+
+    env.from_sequence(1, 1000).set_parallelism(1).map(SlowToClose()).set_parallelism(1).filter(lambda _: False).print()
+    with pytest.raises(UserFunctionError):
+        env.execute("careful")
+    assert closed.exists()
 
 
 def test_two_jobs_at_the_same_time(env: StreamExecutionEnvironment) -> None:

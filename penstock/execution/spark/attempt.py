@@ -21,6 +21,7 @@ from penstock.execution.spark.messages import (
     Register,
     Running,
     Stopped,
+    Stuck,
     TaskKey,
 )
 from penstock.execution.spark.pipeline import build_pipeline
@@ -44,9 +45,13 @@ _log = logging.getLogger("penstock.job")
 _REPORT_SECONDS = 1.5
 """How long to wait for a task's own report after Spark has said that the job failed."""
 _CANCEL_SECONDS = 3.0
-"""How long tasks may take to close their functions after somebody cancelled the job."""
+"""How long what was printed and collected may take to arrive after somebody cancelled the job."""
 _FAILURE_SECONDS = 0.8
-"""How long tasks may take to close their functions after one of them failed: the program waits for the failure."""
+"""How long it may take after a task failed: the program waits for the failure."""
+_PATIENCE_SECONDS = 3.0
+"""After this time the log says which tasks have not closed their functions yet."""
+_GRACE_SECONDS = 2.0
+"""How long a task may take to end itself after its time is over, before Spark ends it."""
 
 
 class Attempt:
@@ -90,6 +95,8 @@ class Attempt:
         self._is_stopping = False
         self._is_winding_down = False
         self._is_over = False
+        config = job.execution_config
+        self._cancel = Cancel(config.get_task_cancellation_interval(), config.get_task_cancellation_timeout())
         host, advertised = self._addresses()
         self._server = ControlServer(host, self._on_message, self._on_closed, advertised=advertised)
         checkpoints.attempt_begins(self._server, self.fail)
@@ -130,7 +137,7 @@ class Attempt:
         """End the attempt: tasks first get the chance to close their functions, then Spark cancels the job."""
         with self._changed:
             self._is_stopping = True
-        self._wind_down(_CANCEL_SECONDS)
+        self._wind_down()
 
     def fail(self, reason: str) -> None:
         """End the attempt as if a task had failed."""
@@ -160,7 +167,7 @@ class Attempt:
                     self.processes[task] = message
                     self._active.add(task)
                     if self._is_winding_down:
-                        self._server.send(task, Cancel())
+                        self._server.send(task, self._cancel)
                 case Running():
                     self._running.add(task)
                     if len(self._running) == self._job.plan.spark_slots:
@@ -175,6 +182,8 @@ class Attempt:
                     self._active.discard(task)
                 case Stopped():
                     self._active.discard(task)
+                case Stuck(stack=stack):
+                    _log.error("%s It is ended now. It sits in:\n%s", self._not_ended([task]), stack)
                 case Failed():
                     self._fail(message)
                 case AlignmentReport(group=group):
@@ -210,17 +219,38 @@ class Attempt:
     def _wind_down_soon(self) -> None:
         """Have the other tasks end now: a pipeline without one of its tasks goes nowhere."""
         if not self._is_winding_down:
-            threading.Thread(target=self._wind_down, args=(_FAILURE_SECONDS,), daemon=True).start()
+            threading.Thread(target=self._wind_down, daemon=True).start()
 
-    def _wind_down(self, seconds: float) -> None:
+    def _wind_down(self) -> None:
+        """Let the tasks close their functions, for as long as the job allows, and have Spark end what is left."""
         with self._changed:
             self._is_winding_down = True
-        self._server.cancel_all()
+        self._server.send_all(self._cancel)
+        timeout = self._cancel.timeout / 1000
+        limit = timeout + _GRACE_SECONDS if timeout else None
         with self._changed:
-            self._changed.wait_for(lambda: self._is_over or not self._active, seconds)
+            if not self._wait_for_tasks(_PATIENCE_SECONDS if limit is None else min(_PATIENCE_SECONDS, limit)):
+                _log.warning("%s", self._not_ended(sorted(self._active)))
+                if not self._wait_for_tasks(None if limit is None else limit - _PATIENCE_SECONDS):
+                    _log.error("%s Spark ends the job now.", self._not_ended(sorted(self._active)))
             if self._is_over:
                 return
         cancel_jobs(self._session, self._group)
+
+    def _wait_for_tasks(self, seconds: float | None) -> bool:
+        return self._changed.wait_for(lambda: self._is_over or not self._active, seconds)
+
+    def _not_ended(self, tasks: list[TaskKey]) -> str:
+        plan = self._job.plan
+        names = []
+        for stage, index in tasks:
+            steps = ", ".join(plan.vertices[vertex].name for vertex in plan.stages[stage].vertices)
+            who = self.processes[stage, index]
+            names.append(f"subtask {index + 1} of stage {stage} ({steps}; process {who.process} on {who.host})")
+        return (
+            f"Job {self._job.name!r} was told to stop, but a function has not returned or closed yet in"
+            f" {', '.join(names)}; task.cancellation.timeout is {self._cancel.timeout} ms."
+        )
 
     def _reason(self, error: Exception) -> PenstockError:
         with self._changed:

@@ -69,8 +69,8 @@ class ControlClient:
             self._data = self._connect("data")
         self._data.send(message)
 
-    def wait_for_release(self, seconds: float) -> None:
-        """Wait until the driver has let go of this task."""
+    def wait_for_release(self, seconds: float | None) -> None:
+        """Wait until the driver has let go of this task, which it also does by dying."""
         self._is_released.wait(seconds)
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, Listener, answer_challenge, d
 from typing import Any
 
 from penstock.execution.spark.control_connection import hang_up, let_go
-from penstock.execution.spark.messages import Cancel, Register, TaskKey
+from penstock.execution.spark.messages import Register, TaskKey
 from penstock.runtime.clock import monotonic_seconds
 
 __all__ = ["ControlServer"]
@@ -67,10 +67,6 @@ class ControlServer:
             except OSError:
                 return False
             return True
-
-    def cancel_all(self) -> None:
-        """Tell every connected task to stop."""
-        self.send_all(Cancel())
 
     def send_all(self, message: Any) -> None:
         """Send a message to every connected task."""

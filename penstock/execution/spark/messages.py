@@ -29,6 +29,7 @@ __all__ = [
     "Release",
     "Running",
     "Stopped",
+    "Stuck",
     "SubtaskFinished",
     "TaskKey",
     "TriggerCheckpoint",
@@ -99,8 +100,21 @@ class Collected:
 
 
 @dataclass(frozen=True)
+class Stuck:
+    """The task was told to stop and has not ended in time; its process ends with this message."""
+
+    stack: str
+    """Where the task's thread sits."""
+
+
+@dataclass(frozen=True)
 class Cancel:
     """To a task: stop now."""
+
+    interval: int = 30_000
+    """The milliseconds between two interrupts."""
+    timeout: int = 0
+    """The milliseconds after which the task is ended with its process; 0 is never."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from penstock.execution.spark.messages import (
     Metrics,
     Running,
     Stopped,
+    Stuck,
 )
 from penstock.graph.packing import unpack_job
 from penstock.pyflink_alias import install_alias
@@ -49,7 +50,7 @@ __all__ = ["StageMain"]
 
 _REPORT_INTERVAL_MILLIS = 1000
 _RELEASE_SECONDS = 10.0
-"""How long a stopped task waits for the driver to let go; a driver that died does so at once."""
+"""How much longer than the others may take a stopped task waits to be let go; a driver that died does so at once."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class StageMain:
         assert context is not None
         index = context.partitionId()
         inbox = Inbox()
-        cancellation = Cancellation(inbox)
+        clients: list[ControlClient] = []
+        cancellation = Cancellation(inbox, lambda stack: clients[0].send(Stuck(stack)))
         limits: dict[str, int] = {}
         tasks: list[Task] = []
         try:
@@ -94,6 +96,7 @@ class StageMain:
                 f"The worker cannot reach the driver of its job at {self.address}: {error}. Set spark.driver.host."
             )
             raise ClusterError(message) from error
+        clients.append(client)
         try:
             reader = InboxReader(batches, inbox)
             if self.stage == 0:
@@ -121,12 +124,14 @@ class StageMain:
         tasks: list[Task],
     ) -> Iterator[Blocks]:
         task: Task | None = None
+        job: Job | None = None
         link = WorkerLink(self.access, client)
         try:
             if self.attempt == 0 and self.access.keeps_last_state:
                 try_checkpoint_directory(self.access.storage)  # the driver could; this machine may be set up otherwise
+            job = self._load()
             task = Task(
-                self._load(),
+                job,
                 self.stage,
                 index,
                 clock=SystemClock(),
@@ -147,12 +152,12 @@ class StageMain:
             raise
         except (TaskCancelledError, InputLostError):
             cancellation.begin_stopping()
-            _leave(task, reader, client)
+            _leave(task, reader, client, cancellation, _release_seconds(job))
             raise
         except BaseException as error:
             cancellation.begin_stopping()
             client.send(Failed(explain_failure(error, task), traceback.format_exc()))
-            _leave(task, reader, client)
+            _leave(task, reader, client, cancellation, _release_seconds(job))
             raise
 
     def _report(self, task: Task, inbox: Inbox, client: ControlClient) -> None:
@@ -182,7 +187,7 @@ def _obey(message: Any, inbox: Inbox, cancellation: Cancellation, limits: dict[s
     if isinstance(message, AlignmentLimit):
         limits[message.group] = message.limit
     elif isinstance(message, Cancel):
-        cancellation.request()
+        cancellation.request(message.interval, message.timeout)
     else:
         # Commands run in the task's thread, so there is a task by then.
         inbox.command(lambda: obey_driver(message, tasks[0]))
@@ -208,15 +213,24 @@ def _services(inbox: Inbox, client: ControlClient, limits: dict[str, int], tasks
     }
 
 
-def _leave(task: Task | None, reader: InboxReader, client: ControlClient) -> None:
+def _leave(
+    task: Task | None, reader: InboxReader, client: ControlClient, cancellation: Cancellation, seconds: float | None
+) -> None:
     """Close the task's functions and wait for the other tasks to do the same.
 
     Spark ends all tasks of a job as soon as one of them raises, so nobody raises before the driver lets go.
     """
     reader.discard()
     _close(task)
+    cancellation.end()
     client.send(Stopped())
-    client.wait_for_release(_RELEASE_SECONDS)
+    client.wait_for_release(seconds)
+
+
+def _release_seconds(job: Job | None) -> float | None:
+    """Return how long a stopped task waits for the driver to let go: as long as the driver waits for the others."""
+    timeout = 0 if job is None else job.execution_config.get_task_cancellation_timeout()
+    return None if job is not None and timeout == 0 else timeout / 1000 + _RELEASE_SECONDS
 
 
 def _close(task: Task | None) -> None:

@@ -142,7 +142,7 @@ def test_ttl_takes_every_choice_and_survives_pickling() -> None:
         .disable_cleanup_in_background()
         .cleanup_full_snapshot()
         .cleanup_incrementally(7, True)
-        .cleanup_in_rocksdb_compact_filter(11, Duration.of_hours(2))
+        .cleanup_in_rocksdb_compact_filter(11)
         .build()
     )
     config = pickle.loads(pickle.dumps(config))
@@ -153,7 +153,7 @@ def test_ttl_takes_every_choice_and_survives_pickling() -> None:
     assert cleanup.in_full_snapshot()
     assert not cleanup.is_cleanup_in_background()
     assert cleanup.get_incremental_cleanup_strategy().get_cleanup_size() == 7
-    assert cleanup.get_rocksdb_compact_filter_cleanup_strategy().get_periodic_compaction_time() == Duration.of_hours(2)
+    assert cleanup.get_rocksdb_compact_filter_cleanup_strategy().get_periodic_compaction_time() == Duration.of_days(30)
 
 
 def test_without_background_cleanup_only_named_strategies_run() -> None:

@@ -1,0 +1,106 @@
+"""Every setter has a place that reads what it sets, or refuses it: nothing is accepted and ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from penstock import (
+    Duration,
+    ExecutionConfig,
+    FileSystemCheckpointStorage,
+    ProgramError,
+    RuntimeExecutionMode,
+    SlotSharingGroup,
+    StateTtlConfig,
+)
+from tests.architecture.setters import reader_of, setters, unread_attributes
+from tests.unit.local_jobs import environment
+
+REFUSED: dict[str, Callable[[], Any]] = {
+    "ExecutionConfig.set_latency_tracking_interval": lambda: ExecutionConfig().set_latency_tracking_interval(1000),
+    "ExecutionConfig.disable_closure_cleaner": lambda: ExecutionConfig().disable_closure_cleaner(),
+    "ExecutionConfig.enable_force_kryo": lambda: ExecutionConfig().enable_force_kryo(),
+    "ExecutionConfig.enable_force_avro": lambda: ExecutionConfig().enable_force_avro(),
+    "ExecutionConfig.disable_generic_types": lambda: ExecutionConfig().disable_generic_types(),
+    "EnvironmentSettings.set_runtime_mode": lambda: environment().set_runtime_mode(RuntimeExecutionMode.BATCH),
+}
+"""Setters that nothing reads because they are refused, with a call that is."""
+
+HOLDS = {
+    "ExecutionConfig.enable_closure_cleaner",
+    "ExecutionConfig.disable_force_kryo",
+    "ExecutionConfig.disable_force_avro",
+    "ExecutionConfig.enable_generic_types",
+}
+"""Setters that take back what is refused: they ask for what holds anyway."""
+
+EXPLAINED = {
+    "penstock/api/checkpoint_settings.py:CheckpointSettings._rocksdb_configuration": "set_state_backend() reads it",
+    "penstock/api/environment_settings.py:EnvironmentSettings._runtime_mode": "BATCH is refused, the others stream",
+    "penstock/api/keyed_stream.py:KeyedStream._key_type": "a key is what its selector returns, whatever is declared",
+    "penstock/connectors/mysql/jdbc.py:JdbcConnectionOptions._driver_name": "drivers of other databases are refused",
+    "penstock/connectors/sink_protocol.py:WriterContext.restored_checkpoint": "writers of the program read it",
+    "penstock/vocabulary/async_functions.py:AsyncFunctionDescriptor.output_mode": "steps are made by AsyncDataStream",
+    "penstock/vocabulary/known_options.py:KnownOption.usual": "the page of options is made of it",
+    "penstock/vocabulary/known_options.py:KnownOption.meaning": "the page of options is made of it",
+    "penstock/vocabulary/known_options.py:KnownOption.older": "the check of configurations reads it when it is loaded",
+    "penstock/vocabulary/rocksdb_options.py:RocksDBOption.usual": "the page of options is made of it",
+    "penstock/vocabulary/rocksdb_options.py:RocksDBOption.meaning": "the page of options is made of it",
+    "penstock/vocabulary/serialization.py:RowDataBulkWriterFactory._row_type": "factories of the program read it",
+    "penstock/vocabulary/state_ttl.py:StateTtlConfig._ttl_time_characteristic": "there is only one",
+    "penstock/vocabulary/watermarks.py:Watermark.MAX_WATERMARK": "a constant for programs",
+    "penstock/vocabulary/watermarks.py:Watermark.UNINITIALIZED": "a constant for programs",
+}
+"""What is kept and read by nothing in the package, with the reason why that is no ignored setting."""
+
+UNDER_WAY = ("object_reuse",)
+"""Settings whose meaning is being written: the runtime reads them."""
+
+
+@cache
+def _readers() -> dict[str, str | None]:
+    return {f"{method.owner.name}.{method.name}": reader_of(method) for method in setters()}
+
+
+def test_every_setter_has_a_reader_or_is_refused() -> None:
+    without = {name for name, reader in _readers().items() if reader is None}
+    without = {name for name in without if not name.endswith(UNDER_WAY)}
+    assert without == REFUSED.keys() | HOLDS
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_nothing_reads_is_refused(name: str) -> None:
+    with pytest.raises(ProgramError):
+        REFUSED[name]()
+
+
+def test_everything_that_settings_keep_is_read() -> None:
+    unread = {name for name in unread_attributes() if not name.endswith(UNDER_WAY)}
+    assert unread == EXPLAINED.keys()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: FileSystemCheckpointStorage("file:///c", 100, 4096),
+        lambda: StateTtlConfig.new_builder(1000).cleanup_in_rocksdb_compact_filter(10, Duration.of_hours(1)),
+        lambda: environment().from_collection([1]).slot_sharing_group(SlotSharingGroup("io", cpu_cores=1.0)),
+    ],
+)
+def test_arguments_that_cannot_be_had_are_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(ProgramError):
+        call()
+
+
+def test_the_walk_sees_what_is_there() -> None:
+    found = _readers()
+    assert len(found) > 190
+    reader = found["CheckpointConfig.set_checkpoint_timeout"]
+    assert reader is not None
+    assert reader.startswith("penstock/checkpoint/coordination.py")
+    assert found["KafkaSourceBuilder.set_topics"] is not None
+    assert {"EnvironmentSettings.set_parallelism", "StepSettings.set_uid_hash"} <= found.keys()
