@@ -9,6 +9,7 @@ import pytest
 
 from penstock import (
     Committer,
+    Configuration,
     GlobalCommitter,
     ProgramError,
     Sink,
@@ -77,6 +78,18 @@ def test_what_is_still_to_be_committed_is_in_the_next_checkpoints_too(ledger: Le
 def test_without_checkpoints_nothing_is_committed(ledger: Ledger) -> None:
     LocalRun.of(job([1, 2], PlainLedgerSink("main"), interval=None)).run()
     assert ledger.visible == []
+
+
+def test_without_checkpoints_after_tasks_finish_the_rest_stays_uncommitted(ledger: Ledger) -> None:
+    """As in Flink: what came since the last checkpoint is not committed when the input ends."""
+    env = job([1, 2, 3], PlainLedgerSink("main"))
+    key = "execution.checkpointing.checkpoints-after-tasks-finish.enabled"
+    env.configure(Configuration.from_dict({key: "false"}))
+    run = LocalRun(env._build_job(None))
+    run.step()
+    run.checkpoint()
+    run.run()
+    assert ledger.visible == [1]
 
 
 def test_with_savepoints_only_the_last_one_commits(ledger: Ledger, tmp_path: Path) -> None:
