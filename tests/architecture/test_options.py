@@ -10,6 +10,7 @@ import pytest
 
 from penstock import Configuration, ProgramError, StreamExecutionEnvironment
 from penstock.runtime.no_output_watch import NO_OUTPUT_REPORT_INTERVAL, NoOutputWatch
+from penstock.testing import build_job
 from penstock.vocabulary.known_options import KNOWN_OPTIONS, KNOWN_PREFIXES
 from penstock.vocabulary.refused_options import REFUSED_OPTIONS
 from penstock.vocabulary.rocksdb_options import ROCKSDB, ROCKSDB_OPTIONS
@@ -140,13 +141,13 @@ def test_the_guarantee_is_asked_of_a_job() -> None:
     env = StreamExecutionEnvironment(Configuration.from_dict({"penstock.guarantee": "more-than-once"}))
     env.from_collection([1]).print()
     with pytest.raises(ProgramError, match="guarantee is one of"):
-        env._build_job(None)
+        build_job(env)
 
 
 def test_the_watch_over_event_time_is_asked_for() -> None:
     env = StreamExecutionEnvironment(Configuration.from_dict({NO_OUTPUT_REPORT_INTERVAL: "7 s"}))
     env.from_collection([1]).print()
-    job = env._build_job(None)
+    job = build_job(env)
     assert NoOutputWatch.from_options(job.plan, job.settings.options)._interval == 7000
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock import Configuration, ProgramError, SlotSharingGroup, StreamExecutionEnvironment
+from penstock.testing import build_job
 from tests.unit.local_jobs import environment, results
 
 
@@ -14,7 +15,7 @@ def test_a_step_without_a_uid_is_refused_where_none_are_generated() -> None:
     stream = env.from_collection([1, 2]).uid("numbers").map(lambda n: n + 1).name("Add One")
     stream.print().uid("printed")
     with pytest.raises(ProgramError, match="The step 'Add One' has no uid") as refused:
-        env._build_job(None)
+        build_job(env)
     assert __file__ in str(refused.value)
 
 
@@ -22,7 +23,7 @@ def test_all_steps_without_a_uid_are_named() -> None:
     env = StreamExecutionEnvironment(Configuration.from_dict({"pipeline.auto-generate-uids": "false"}))
     env.from_collection([1, 2]).name("Numbers").map(lambda n: n).name("Same").print().name("Shown")
     with pytest.raises(ProgramError, match=r"(?s)'Numbers' has no uid.*Also without one: 'Same' \(at .*'Shown'"):
-        env._build_job(None)
+        build_job(env)
 
 
 def test_a_job_whose_steps_all_have_uids_or_hashes_runs() -> None:
@@ -30,7 +31,7 @@ def test_a_job_whose_steps_all_have_uids_or_hashes_runs() -> None:
     env.get_config().disable_auto_generated_uids()
     stream = env.from_collection([1, 2]).uid("numbers").map(lambda n: n + 1).set_uid_hash("0" * 32)
     stream.print().uid("printed")
-    env._build_job(None)
+    build_job(env)
     env.get_config().enable_auto_generated_uids()
     assert results(environment().from_collection([1]).map(lambda n: n)) == [1]
 
@@ -46,9 +47,9 @@ def custom_job(*, forced: bool, unaligned: bool = True) -> StreamExecutionEnviro
 
 def test_unaligned_checkpoints_with_a_partitioner_of_the_program_are_refused_unless_forced() -> None:
     with pytest.raises(ProgramError, match=r"partition_custom.*execution.checkpointing.unaligned.forced"):
-        custom_job(forced=False)._build_job(None)
-    custom_job(forced=True)._build_job(None)
-    custom_job(forced=False, unaligned=False)._build_job(None)
+        build_job(custom_job(forced=False))
+    build_job(custom_job(forced=True))
+    build_job(custom_job(forced=False, unaligned=False))
 
 
 def test_a_slot_sharing_group_with_resources_is_refused_where_a_step_gets_it() -> None:

@@ -18,7 +18,7 @@ from penstock import (
     WatermarkStrategy,
     WriterContext,
 )
-from penstock.testing.local_run import LocalRun
+from penstock.testing import LocalRun, build_job
 from tests.unit.local_jobs import environment
 from tests.unit.sinks.ledger_sink import LEDGERS, Ledger, PlainLedgerSink
 from tests.unit.sinks.lives import CrashError, OneByOne, live
@@ -85,7 +85,7 @@ def test_without_checkpoints_after_tasks_finish_the_rest_stays_uncommitted(ledge
     env = job([1, 2, 3], PlainLedgerSink("main"))
     key = "execution.checkpointing.checkpoints-after-tasks-finish.enabled"
     env.configure(Configuration.from_dict({key: "false"}))
-    run = LocalRun(env._build_job(None))
+    run = LocalRun(build_job(env))
     run.step()
     run.checkpoint()
     run.run()
