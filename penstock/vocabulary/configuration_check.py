@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 from typing import TYPE_CHECKING
 
@@ -50,6 +49,9 @@ def check_configuration(configuration: Configuration) -> None:
 
 
 def _warn_of_unknown(key: str) -> None:
+    # Imported here because few programs need it and `import penstock` has to be quick.
+    import difflib
+
     is_own = key.partition(".")[0] not in _FAMILIES
     nearest = difflib.get_close_matches(key, _KNOWN, 1, _CLEARLY_MEANT if is_own else 0.5)
     if nearest:
