@@ -5,15 +5,14 @@ The page of options in the documentation is made from this table, and a test fin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.vocabulary.rocksdb_options import ROCKSDB, ROCKSDB_OPTIONS
 
 __all__ = ["KNOWN_OPTIONS", "KNOWN_PREFIXES", "KnownOption"]
 
 
-@dataclass(frozen=True)
-class KnownOption:
+class KnownOption(NamedTuple):
     """An option that does something."""
 
     key: str

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from penstock.errors import ProgramError
 
 __all__ = ["FOREIGN_PREFIXES", "REFUSED_OPTIONS", "RefusedOption", "refuse"]
 
 
-@dataclass(frozen=True)
-class RefusedOption:
+class RefusedOption(NamedTuple):
     """An option that would have to change what a job does, and cannot."""
 
     key: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +18,7 @@ RocksDBValue: TypeAlias = int | float | bool | str
 _Kind: TypeAlias = Literal["size", "integer", "number", "flag", "choice", "text", "list"]
 
 
-@dataclass(frozen=True)
-class RocksDBOption:
+class RocksDBOption(NamedTuple):
     """One setting: the end of its key, what is written there, and what holds if nothing is."""
 
     name: str
