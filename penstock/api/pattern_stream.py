@@ -55,6 +55,18 @@ class CEP:
             check_function(comparator, EventComparator, "CEP.pattern")
         return PatternStream(stream, pattern, _Settings(comparator=comparator))
 
+    @staticmethod
+    def explain(pattern: Pattern[Any], form: str = "text") -> str:
+        """Return what a pattern does: its parts, its automaton and what to beware of, as text.
+
+        Args:
+            pattern: The pattern.
+            form: ``text``; or the automaton alone, as ``svg`` or in the language of Graphviz, ``dot``.
+        """
+        from penstock.graph.cep.explanation import explain
+
+        return explain(pattern, form)
+
 
 @dataclass(frozen=True)
 class _Settings:
@@ -74,6 +86,12 @@ class PatternStream(Generic[T]):
         self._stream = stream
         self._pattern = pattern
         self._settings = settings or _Settings()
+
+    def explain(self, form: str = "text") -> str:
+        """Return what the pattern does: as ``text``, or its automaton as ``svg`` or ``dot``."""
+        from penstock.graph.cep.explanation import explain
+
+        return explain(self._pattern, form)
 
     def in_processing_time(self) -> PatternStream[T]:
         """Match events as they come, by the clock; timestamps are not looked at."""

@@ -15,6 +15,7 @@ from penstock.errors import MissingTimestampError, ProgramError
 from penstock.runtime.cep.half_matches import Ended, HalfMatch, half_matches, why_no_match
 from penstock.runtime.cep.match_output import MatchOutput, open_in_pattern
 from penstock.runtime.cep.matcher import Matcher
+from penstock.runtime.cep.restored_pattern import pattern_of, restored_runs
 from penstock.runtime.cep.run_store import run_store
 from penstock.runtime.cep.runs import KeyRuns, events_of
 from penstock.runtime.cep.stored_runs import RunCodec
@@ -47,6 +48,7 @@ class PatternOperator(Operator):
         self.step = step
         self.function = step.function
         self._keys_of = keys_of(step.key)
+        self._restored_pattern: dict[str, Any] | None = None
 
     def open(self) -> None:
         """Prepare state, timers and functions."""
@@ -59,7 +61,10 @@ class PatternOperator(Operator):
             on_processing_time=one_by_one(self._on_processing_time),
         )
         self.matcher = Matcher(step.automaton, context.clock.now, step.max_runs)
-        self.runs = run_store(backend, context.keys, RunCodec(step.automaton))
+        codec = RunCodec(step.automaton)
+        self.runs = restored_runs(
+            lambda: run_store(backend, context.keys, codec), step.automaton, self._restored_pattern
+        )
         self.waiting = WaitingEvents(backend, context.keys)
         self._late = LateRecords(
             context, self.output, step.late_tag, 0, "side_output_late_data() on the pattern stream"
@@ -116,6 +121,14 @@ class PatternOperator(Operator):
         """Put half matches and waiting events into the state."""
         self.runs.store()
         self.waiting.store()
+
+    def snapshot(self, checkpoint_id: int) -> Any:
+        """Return the pattern, for comparison when the snapshot is restored."""
+        return pattern_of(self.step.automaton)
+
+    def restore(self, snapshots: list[Any]) -> None:
+        """Take back the pattern that the half matches of a snapshot belong to."""
+        self._restored_pattern = next(iter(snapshots), None)
 
     def _process_now(self, values: Values) -> None:
         now = self.context.clock.now()

@@ -37,6 +37,9 @@ class RunStore(ABC):
     def keys(self) -> list[Any]:
         """Return the keys of which something is kept."""
 
+    def check(self) -> None:  # noqa: B027 - what is in memory has been read already
+        """Read everything once, to find out whether it fits the pattern."""
+
     def store(self) -> None:  # noqa: B027 - what is in the state already needs no storing
         """Put everything into the keyed state, for a snapshot."""
 
@@ -88,8 +91,9 @@ class HeapRunStore(RunStore):
 class StateRunStore(RunStore):
     """Reads and writes the state of any backend."""
 
-    def __init__(self, backend: KeyedStateBackend, codec: RunCodec) -> None:
+    def __init__(self, backend: KeyedStateBackend, keys: KeyContext, codec: RunCodec) -> None:
         self._backend = backend
+        self._keys = keys
         self._codec = codec
         self._state = backend.value_state(_descriptor())
 
@@ -110,6 +114,12 @@ class StateRunStore(RunStore):
         """Return the keys of which something is kept."""
         return self._backend.keys(RUNS)
 
+    def check(self) -> None:
+        """Read everything once, to find out whether it fits the pattern."""
+        for key in self.keys():
+            self._keys.key = key
+            self.get(key)
+
 
 def _descriptor() -> ValueStateDescriptor[Any]:
     return ValueStateDescriptor(RUNS, None)
@@ -119,4 +129,4 @@ def run_store(backend: KeyedStateBackend, keys: KeyContext, codec: RunCodec) -> 
     """Return the store that suits a state backend."""
     if isinstance(backend, HeapStateBackend):
         return HeapRunStore(backend, keys, codec)
-    return StateRunStore(backend, codec)
+    return StateRunStore(backend, keys, codec)
