@@ -25,7 +25,7 @@ _INPUT_STEPS = frozenset({"input", "watermark", "idle", "end"})
 _STEPS = _INPUT_STEPS | {"advance", "expect", "expect_unordered", "expect_side", "expect_watermark"}
 _JOB_KEYS = frozenset(
     {"key", "window", "trigger", "evictor", "allowed_lateness", "late", "function", "value", "job"}
-    | {"sum", "min", "max", "min_by", "max_by"}
+    | {"sum", "min", "max", "min_by", "max_by", "pattern", "conditions", "timed_out"}
 )
 _KEYS = _JOB_KEYS | {"name", "about", "streams", "splits", "timestamp", "watermarks", "parallelism", "steps"}
 _BOUNDS = {"min": MIN_TIMESTAMP, "max": MAX_WATERMARK}

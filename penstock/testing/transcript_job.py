@@ -6,10 +6,12 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from penstock.api.pattern_stream import CEP
 from penstock.errors import ProgramError
 from penstock.testing.scripted_source import Event, Script, ScriptedSource, ScriptedTime, values_of
 from penstock.testing.transcript import millis
 from penstock.testing.window_columns import window_columns
+from penstock.vocabulary.cep.pattern import Pattern
 from penstock.vocabulary.continuous_triggers import ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger
 from penstock.vocabulary.evictors import CountEvictor, TimeEvictor
 from penstock.vocabulary.legacy_assigners import (
@@ -138,6 +140,8 @@ def _result(settings: Mapping[str, Any], inputs: list[DataStream[Any]], jobs: Jo
         message = f"windows need one of function, {', '.join(_BY_FIELD)}"
         raise ProgramError(message)
     target: Any = stream.key_by(_key(settings["key"])) if "key" in settings else stream
+    if "pattern" in settings:
+        return _matched(settings, target)
     if "window" in settings:
         target = _windowed(settings, target)
     elif "function" in settings:
@@ -160,6 +164,17 @@ def _find_job(name: Any, jobs: Jobs) -> Callable[..., Any]:
         raise ProgramError(message)
     found: Callable[..., Any] = getattr(importlib.import_module(module), function)
     return found
+
+
+def _matched(settings: Mapping[str, Any], target: Any) -> DataStream[Any]:
+    """Return the matches of a pattern, as mappings from part to events."""
+    conditions: Any = _find_job(settings["conditions"], {}) if "conditions" in settings else {}
+    found = CEP.pattern(target, Pattern.parse(settings["pattern"], conditions))
+    if "late" in settings:
+        found = found.side_output_late_data(OutputTag(settings["late"]))
+    if "timed_out" in settings:
+        return found.select(OutputTag(settings["timed_out"]), lambda match, time: [time, match], _itself)
+    return found.select(_itself)
 
 
 def _key(key: Any) -> Any:

@@ -39,7 +39,6 @@ _LINKS = ("followed by any", "followed by", "next", "not followed by", "not next
 _SKIPS = ("no skip", "skip to next", "skip past last event", "skip past last", "skip to first", "skip to last")
 _SAID = ("one or more", "times", "optional", "greedy", "consecutive", "allow combinations", "combinations", "where")
 _MORE_SAID = ("or", "until", "gap", "within")
-_KEYWORDS = frozenset(word for phrase in (*_LINKS, *_SKIPS, *_SAID, *_MORE_SAID) for word in phrase.split())
 
 
 @dataclass(frozen=True)
@@ -76,13 +75,6 @@ class _Parser:
                 self._refuse(start, f"{self._text[start]!r} means nothing here")
             kind = str(found.lastgroup)
             start, at = found.start(kind), found.end()
-            if kind == "word":  # words may be joined by underscores, if all of them are words of the language
-                parts = found["word"].split("_")
-                if len(parts) > 1 and _KEYWORDS.issuperset(parts):
-                    for part in parts:
-                        yield _Token("word", part, start)
-                        start += len(part) + 1
-                    continue
             yield _Token(kind, found[kind].strip("\"'") if kind == "quoted" else found[kind], start)
 
     def pattern(self, skip_strategy: AfterMatchSkipStrategy | None) -> Pattern[Any]:
@@ -193,8 +185,6 @@ class _Parser:
         token = self._tokens[self._at] if self._at < len(self._tokens) else None
         if token is None or token.kind not in ("word", "quoted"):
             self._expected(what, [])
-        if token.kind == "word" and token.text in _KEYWORDS:
-            self._expected(f"{what} ({token.text!r} is a word of the language; put it in quotes to use it)", [])
         self._at += 1
         return token.text
 
@@ -220,11 +210,11 @@ class _Parser:
     def _phrase(self, phrases: Iterable[str]) -> str | None:
         """Take the longest of some phrases, if one of them comes next."""
         for phrase in sorted(phrases, key=len, reverse=True):
-            words = phrase.split()
-            following = self._tokens[self._at : self._at + len(words)]
-            if [token.text for token in following if token.kind == "word"] == words:
-                self._at += len(words)
-                return phrase
+            for words in (phrase.split(), [phrase.replace(" ", "_")]):
+                following = self._tokens[self._at : self._at + len(words)]
+                if [token.text for token in following if token.kind == "word"] == words:
+                    self._at += len(words)
+                    return phrase
         return None
 
     def _sign(self, sign: str) -> bool:

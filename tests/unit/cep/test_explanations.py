@@ -151,7 +151,7 @@ REFUSED = {
     "small nxt big": (7, "Did you mean 'next'?"),
     "small next bg": (12, "no condition 'bg'. Did you mean 'big'?"),
     "small next": (11, "expected the name of a part, found the end"),
-    "small next next": (12, "put it in quotes"),
+    "small next next": (12, "no condition 'next'"),
     "small times x": (13, "expected a number"),
     "small within 10 parsec": (14, "'10 parsec' is not a length of time"),
     "(small next big": (16, "expected ')'"),
