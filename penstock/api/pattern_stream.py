@@ -6,8 +6,10 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from penstock.api.connected_streams import check_same_environment
 from penstock.api.data_stream import DataStream
 from penstock.api.keyed_stream import KeyedStream
+from penstock.api.pattern_set_stream import PatternSetStream
 from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph.nodes import Upstream
@@ -54,6 +56,20 @@ class CEP:
         if comparator is not None:
             check_function(comparator, EventComparator, "CEP.pattern")
         return PatternStream(stream, pattern, _Settings(comparator=comparator))
+
+    @staticmethod
+    def patterns(stream: DataStream[T], rules: DataStream[Any], build: Callable[[Any], Any]) -> PatternSetStream[T]:
+        """Return the matches of patterns that come, change and go while the job runs.
+
+        Args:
+            stream: Where to look. Without keys all records are matched in one subtask.
+            rules: ``(name, rule)`` adds or replaces the pattern of that name, whose half matches are dropped;
+                ``(name, None)`` removes it. In event time the watermark follows the slower of both streams.
+            build: Makes a :class:`Pattern` of a rule, for example by ``Pattern.parse``.
+        """
+        check_same_environment("CEP.patterns", stream, rules)
+        check_function(build, (), "CEP.patterns")
+        return PatternSetStream(*_keyed(stream), rules, build)
 
     @staticmethod
     def explain(pattern: Pattern[Any], form: str = "text") -> str:

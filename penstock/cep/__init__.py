@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.api.pattern_set_stream import PatternSetStream
 from penstock.api.pattern_stream import CEP, PatternStream
 from penstock.errors import MalformedPatternException
 from penstock.vocabulary.cep.conditions import (
@@ -44,6 +45,7 @@ __all__ = [
     "PatternFlatTimeoutFunction",
     "PatternProcessFunction",
     "PatternSelectFunction",
+    "PatternSetStream",
     "PatternStream",
     "PatternTimeoutFunction",
     "PatternWarning",

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from penstock.graph import steps
 from penstock.graph.async_step import AsyncWaitStep
 from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
+from penstock.graph.cep.pattern_set_step import PatternSetStep
 from penstock.graph.cep.step import PatternStep
 from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
 from penstock.runtime.async_wait import AsyncWaitOperator
 from penstock.runtime.batched import FilterBatchesOperator, MapBatchesOperator
 from penstock.runtime.cep.operator import PatternOperator
+from penstock.runtime.cep.pattern_set_operator import PatternSetOperator
 from penstock.runtime.clock_windows import ClockWindowOperator, has_clock_windows
 from penstock.runtime.key_functions import simplified
 from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
@@ -69,6 +71,7 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     AsyncWaitStep: AsyncWaitOperator,
     FilterBatchesStep: FilterBatchesOperator,
     MapBatchesStep: MapBatchesOperator,
+    PatternSetStep: PatternSetOperator,
     PatternStep: PatternOperator,
     **MULTI_INPUT_BUILDERS,
 }

@@ -47,13 +47,13 @@ class RunStore(ABC):
 class HeapRunStore(RunStore):
     """Keeps the objects themselves; those that have changed since the last snapshot go into the next one."""
 
-    def __init__(self, backend: HeapStateBackend, keys: KeyContext, codec: RunCodec) -> None:
+    def __init__(self, backend: HeapStateBackend, keys: KeyContext, codec: RunCodec, namespace: str | None) -> None:
         self._codec = codec
         self._keys = keys
-        self._state = backend.value_state(_descriptor())
+        self._state = backend.value_state(_descriptor(), namespace)
         self._changed: set[Any] = set()
         self.entries: dict[Any, KeyRuns] = {}
-        for key in backend.keys(RUNS):
+        for key in backend.keys(RUNS, namespace):
             keys.key = key
             self.entries[key] = codec.decode(self._state.value())
         self.get = self.entries.get  # type: ignore[method-assign, assignment]
@@ -91,11 +91,12 @@ class HeapRunStore(RunStore):
 class StateRunStore(RunStore):
     """Reads and writes the state of any backend."""
 
-    def __init__(self, backend: KeyedStateBackend, keys: KeyContext, codec: RunCodec) -> None:
+    def __init__(self, backend: KeyedStateBackend, keys: KeyContext, codec: RunCodec, namespace: str | None) -> None:
         self._backend = backend
         self._keys = keys
         self._codec = codec
-        self._state = backend.value_state(_descriptor())
+        self._state = backend.value_state(_descriptor(), namespace)
+        self._namespace = namespace
 
     def get(self, key: Any) -> KeyRuns | None:
         """Return what is kept of a key."""
@@ -112,7 +113,7 @@ class StateRunStore(RunStore):
 
     def keys(self) -> list[Any]:
         """Return the keys of which something is kept."""
-        return self._backend.keys(RUNS)
+        return self._backend.keys(RUNS, self._namespace)
 
     def check(self) -> None:
         """Read everything once, to find out whether it fits the pattern."""
@@ -125,8 +126,8 @@ def _descriptor() -> ValueStateDescriptor[Any]:
     return ValueStateDescriptor(RUNS, None)
 
 
-def run_store(backend: KeyedStateBackend, keys: KeyContext, codec: RunCodec) -> RunStore:
-    """Return the store that suits a state backend."""
+def run_store(backend: KeyedStateBackend, keys: KeyContext, codec: RunCodec, namespace: str | None = None) -> RunStore:
+    """Return the store that suits a state backend; each namespace has its own content."""
     if isinstance(backend, HeapStateBackend):
-        return HeapRunStore(backend, keys, codec)
-    return StateRunStore(backend, keys, codec)
+        return HeapRunStore(backend, keys, codec, namespace)
+    return StateRunStore(backend, keys, codec, namespace)

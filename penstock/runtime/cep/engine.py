@@ -1,0 +1,229 @@
+"""One pattern at work for all keys: the matcher, the half matches it keeps, its timers, and what comes out."""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from penstock.runtime.cep.half_matches import Ended, HalfMatch, half_matches, why_no_match
+from penstock.runtime.cep.match_output import MatchOutput, open_in_pattern
+from penstock.runtime.cep.matcher import Matcher
+from penstock.runtime.cep.restored_pattern import restored_runs
+from penstock.runtime.cep.run_store import run_store
+from penstock.runtime.cep.runs import KeyRuns, events_of
+from penstock.runtime.cep.stored_runs import RunCodec
+from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.vocabulary.cep.pattern_functions import EventComparator
+from penstock.vocabulary.functions import Function
+
+if TYPE_CHECKING:
+    from penstock.graph.cep.step import PatternStep
+    from penstock.runtime.context import OperatorContext
+    from penstock.runtime.output import Output
+    from penstock.runtime.timers import InternalTimers
+
+__all__ = ["PatternEngine"]
+
+_REMEMBERED_KEYS = 1024
+"""Of how many keys the last event is remembered, for explanations."""
+
+
+class PatternEngine:
+    """Matches one pattern; ``namespace`` keeps its state and timers apart from those of other patterns of the step."""
+
+    def __init__(
+        self,
+        step: PatternStep,
+        context: OperatorContext,
+        output: Output,
+        timers: InternalTimers,
+        *,
+        namespace: str | None = None,
+        restored_pattern: dict[str, Any] | None = None,
+    ) -> None:
+        self.step = step
+        self.context = context
+        self.output = output
+        self.timers = timers
+        self._namespace = namespace
+        self.matcher = Matcher(step.automaton, context.clock.now, step.max_runs)
+        backend, codec = context.keyed_state(), RunCodec(step.automaton)
+        self.runs = restored_runs(
+            lambda: run_store(backend, context.keys, codec, namespace), step.automaton, restored_pattern
+        )
+        compare = step.comparator.compare if isinstance(step.comparator, EventComparator) else step.comparator
+        self.sort_key = None if compare is None else cmp_to_key(compare)
+        self._recent: dict[Any, tuple[int, Any]] = {}
+        self._ended: dict[Any, Ended] = {}
+        self.most_runs = 0
+        self._dropped = context.metrics.counter("numRunsDropped")
+        for function in step.functions:
+            open_in_pattern(function, context)
+        self._matches = MatchOutput(step, context, output)
+
+    def close(self) -> None:
+        """Close the functions."""
+        for function in self.step.functions:
+            _close(function)
+
+    def flush(self) -> None:
+        """Emit the results of matches."""
+        self._matches.flush()
+
+    def forget_all(self) -> None:
+        """Drop all half matches and timers: the pattern is no longer wanted."""
+        for key in list(self.runs.keys()):
+            self.context.keys.key = key
+            kept = self.runs.get(key)
+            if kept is not None:
+                self._delete_timer(kept)
+            self.runs.remove(key)
+        self.runs.store()
+
+    def culprit(self, error: Exception) -> Any:
+        """Return the function that failed: a condition, or the one that sees matches."""
+        trace = error.__traceback__
+        found = self.step.function
+        while trace is not None:
+            if trace.tb_frame.f_code is Matcher._decide.__code__:
+                condition = self.step.automaton.atoms[trace.tb_frame.f_locals["node"].atom].condition
+                found = getattr(condition, "function", condition)
+            trace = trace.tb_next
+        return found
+
+    def match(self, key: Any, events: list[tuple[int, Any]], now: int) -> None:
+        """Take the events of a key that are due, then let its time be now."""
+        self.context.keys.key = key
+        found = kept = self.runs.get(key)
+        if self.sort_key is not None and len(events) > 1:
+            events = self._sorted(events, self.sort_key)
+        matcher, out = self.matcher, self._matches
+        for timestamp, value in events:
+            if kept is None:
+                begun = matcher.begins(value, timestamp)
+                if not begun[0].branches:
+                    continue
+                kept = KeyRuns()
+                matches = matcher.process(kept, value, timestamp, begun)
+            else:
+                self._advance(kept, timestamp)
+                matches = matcher.process(kept, value, timestamp)
+            if matches:
+                out.matches(matches, timestamp)
+            if not kept.runs and not kept.held:
+                self._delete_timer(kept)
+                kept = None
+        if kept is not None:
+            self._advance(kept, now)
+            if kept.runs or kept.held:
+                self._keep(key, kept, now)
+            else:
+                self._delete_timer(kept)
+                kept = None
+        if kept is None and found is not None:
+            self.runs.remove(key)
+        if events:
+            _remember(self._recent, key, events[-1])
+        if matcher.ended is not None:
+            _remember(self._ended, key, matcher.ended)
+            matcher.ended = None
+        if matcher.dropped:
+            self._drop()
+
+    def half_matches(self, key: Any) -> list[HalfMatch]:
+        """Return the half matches of a key."""
+        return half_matches(self.step.automaton, self._kept_of(key))
+
+    def why_no_match(self, key: Any) -> str:
+        """Return a text that says how far the pattern is for a key."""
+        now = self.timers.current_watermark if self.step.is_event_time else self.context.clock.now()
+        return why_no_match(
+            self.matcher,
+            self._kept_of(key),
+            key=key,
+            now=None if now == MIN_TIMESTAMP else now,
+            last=self._recent.get(key),
+            ended=self._ended.get(key),
+        )
+
+    def _kept_of(self, key: Any) -> KeyRuns | None:
+        current = self.context.keys.current()
+        self.context.keys.key = key
+        kept = self.runs.get(key)
+        self.context.keys.restore(current)
+        return kept
+
+    def _advance(self, kept: KeyRuns, time: int) -> None:
+        matches, timed_out = self.matcher.advance(kept, time)
+        if matches:
+            self._matches.matches(matches, time)
+        if timed_out:
+            self._matches.timed_out(timed_out)
+
+    def _keep(self, key: Any, kept: KeyRuns, now: int) -> None:
+        if kept.timer is not None and kept.timer <= now:
+            kept.timer = None
+            kept.is_changed = True
+        if kept.is_changed:
+            self._set_timer(kept)
+            self.most_runs = max(self.most_runs, len(kept.runs))
+            kept.is_changed = False
+            self.runs.put(key, kept)
+
+    def _set_timer(self, kept: KeyRuns) -> None:
+        """Be woken when the time of the first half match of the current key is over, or earlier, as it is already."""
+        deadline = self.matcher.deadline(kept)
+        if deadline is None:
+            return
+        if not self.step.is_event_time:
+            deadline += 1  # when the clock has passed it
+        if kept.timer is None or deadline < kept.timer:
+            self._delete_timer(kept)
+            kept.timer = deadline
+            if self.step.is_event_time:
+                self.timers.register_event_time_timer(deadline, self._namespace)
+            else:
+                self.timers.register_processing_time_timer(deadline, self._namespace)
+
+    def _delete_timer(self, kept: KeyRuns) -> None:
+        time, kept.timer = kept.timer, None
+        if time is None:
+            return
+        if self.step.is_event_time:
+            self.timers.delete_event_time_timer(time, self._namespace)
+        else:
+            self.timers.delete_processing_time_timer(time, self._namespace)
+
+    @staticmethod
+    def _sorted(events: list[tuple[int, Any]], key: Any) -> list[tuple[int, Any]]:
+        """Sort the events of each timestamp by the comparator."""
+        return [
+            (timestamp, value)
+            for timestamp, group in groupby(events, itemgetter(0))
+            for value in sorted((event[1] for event in group), key=key)
+        ]
+
+    def _drop(self) -> None:
+        """Say which half matches were given up because there were too many."""
+        dropped, self.matcher.dropped = self.matcher.dropped, []
+        self._dropped.inc(len(dropped))
+        tag = self.step.dropped_tag
+        if tag is not None:
+            times = [cell.event.timestamp for cell in dropped] if self.step.is_event_time else None
+            self.output.side(tag.tag_id)([events_of(cell) for cell in dropped], times)
+
+
+def _remember(memory: dict[Any, Any], key: Any, what: Any) -> None:
+    """Keep what is only wanted for explanations, of a limited number of keys."""
+    if len(memory) >= _REMEMBERED_KEYS and key not in memory:
+        del memory[next(iter(memory))]
+    memory[key] = what
+
+
+def _close(function: Any) -> None:
+    if isinstance(function, Function):
+        function.close()
+        for nested in getattr(function, "nested", ()):
+            _close(nested)
