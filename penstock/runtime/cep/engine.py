@@ -20,13 +20,14 @@ from penstock.vocabulary.functions import Function
 
 if TYPE_CHECKING:
     from penstock.graph.cep.step import PatternStep
+    from penstock.runtime.cep.waiting_events import Due, Waiting
     from penstock.runtime.context import OperatorContext
     from penstock.runtime.output import Output
     from penstock.runtime.timers import InternalTimers
 
 __all__ = ["PatternEngine"]
 
-_REMEMBERED_KEYS = 1024
+_REMEMBERED_KEYS = 10_000
 """Of how many keys the last event is remembered, for explanations."""
 
 
@@ -54,9 +55,10 @@ class PatternEngine:
             lambda: run_store(backend, context.keys, codec, namespace), step.automaton, restored_pattern
         )
         compare = step.comparator.compare if isinstance(step.comparator, EventComparator) else step.comparator
+        self._is_first = self.matcher.start_test()
         self.sort_key = None if compare is None else cmp_to_key(compare)
-        self._recent: dict[Any, tuple[int, Any]] = {}
-        self._ended: dict[Any, Ended] = {}
+        self._recent: dict[Any, Waiting] = {}
+        self._ended: dict[Any, tuple[Any, ...]] = {}
         self.most_runs = 0
         self._dropped = context.metrics.counter("numRunsDropped")
         for function in step.functions:
@@ -71,6 +73,9 @@ class PatternEngine:
     def flush(self) -> None:
         """Emit the results of matches."""
         self._matches.flush()
+        for memory in (self._recent, self._ended):
+            if len(memory) > _REMEMBERED_KEYS:
+                memory.clear()
 
     def forget_all(self) -> None:
         """Drop all half matches and timers: the pattern is no longer wanted."""
@@ -93,22 +98,62 @@ class PatternEngine:
             trace = trace.tb_next
         return found
 
-    def match(self, key: Any, events: list[tuple[int, Any]], now: int) -> None:
+    def match_all(self, due: Due, now: int) -> None:
+        """Take the events of all keys that are due, then let time be now."""
+        match, is_first, recent, entries = self.match, self._is_first, self._recent, self.runs.entries
+        if is_first is None or entries is None:
+            for key, events in due.items():
+                match(key, events, now)
+            return
+        for key, events in due.items():
+            # Most events begin nothing and meet nothing.
+            if len(events) == 1 and key not in entries:
+                event = events[0]
+                value = event[2]
+                recent[key] = event
+                if not is_first(value):
+                    continue
+                self._begin(key, value, event[0], now)
+            else:
+                match(key, events, now)
+
+    def _begin(self, key: Any, value: Any, timestamp: int, now: int) -> None:
+        """Take an event of a key of which nothing is kept, for which the first condition holds."""
+        self.context.keys.key = key
+        kept = KeyRuns()
+        matches = self.matcher.begin(kept, value, timestamp)
+        if matches:
+            self._matches.matches(matches, timestamp)
+        if self.matcher.is_over(kept, now):
+            self._advance(kept, now)
+        if kept.runs or kept.held:
+            self._keep(key, kept, now)
+        if self.matcher.dropped:
+            self._drop()
+
+    def match(self, key: Any, events: list[Waiting], now: int) -> None:
         """Take the events of a key that are due, then let its time be now."""
         self.context.keys.key = key
         found = kept = self.runs.get(key)
         if self.sort_key is not None and len(events) > 1:
             events = self._sorted(events, self.sort_key)
-        matcher, out = self.matcher, self._matches
-        for timestamp, value in events:
+        matcher, out, is_first, is_over = self.matcher, self._matches, self._is_first, self.matcher.is_over
+        for timestamp, _, value in events:
             if kept is None:
-                begun = matcher.begins(value, timestamp)
-                if not begun[0].branches:
-                    continue
-                kept = KeyRuns()
-                matches = matcher.process(kept, value, timestamp, begun)
+                if is_first is not None:
+                    if not is_first(value):
+                        continue
+                    kept = KeyRuns()
+                    matches = matcher.begin(kept, value, timestamp)
+                else:
+                    begun = matcher.begins(value, timestamp)
+                    if not begun[0].branches:
+                        continue
+                    kept = KeyRuns()
+                    matches = matcher.process(kept, value, timestamp, begun)
             else:
-                self._advance(kept, timestamp)
+                if is_over(kept, timestamp):
+                    self._advance(kept, timestamp)
                 matches = matcher.process(kept, value, timestamp)
             if matches:
                 out.matches(matches, timestamp)
@@ -116,7 +161,8 @@ class PatternEngine:
                 self._delete_timer(kept)
                 kept = None
         if kept is not None:
-            self._advance(kept, now)
+            if is_over(kept, now):
+                self._advance(kept, now)
             if kept.runs or kept.held:
                 self._keep(key, kept, now)
             else:
@@ -125,9 +171,9 @@ class PatternEngine:
         if kept is None and found is not None:
             self.runs.remove(key)
         if events:
-            _remember(self._recent, key, events[-1])
+            self._recent[key] = events[-1]
         if matcher.ended is not None:
-            _remember(self._ended, key, matcher.ended)
+            self._ended[key] = matcher.ended
             matcher.ended = None
         if matcher.dropped:
             self._drop()
@@ -144,8 +190,8 @@ class PatternEngine:
             self._kept_of(key),
             key=key,
             now=None if now == MIN_TIMESTAMP else now,
-            last=self._recent.get(key),
-            ended=self._ended.get(key),
+            last=None if key not in self._recent else (self._recent[key][0], self._recent[key][2]),
+            ended=None if key not in self._ended else Ended(*self._ended[key]),
         )
 
     def _kept_of(self, key: Any) -> KeyRuns | None:
@@ -197,12 +243,12 @@ class PatternEngine:
             self.timers.delete_processing_time_timer(time, self._namespace)
 
     @staticmethod
-    def _sorted(events: list[tuple[int, Any]], key: Any) -> list[tuple[int, Any]]:
+    def _sorted(events: list[Waiting], key: Any) -> list[Waiting]:
         """Sort the events of each timestamp by the comparator."""
         return [
-            (timestamp, value)
-            for timestamp, group in groupby(events, itemgetter(0))
-            for value in sorted((event[1] for event in group), key=key)
+            event
+            for _, group in groupby(events, itemgetter(0))
+            for event in sorted(group, key=lambda event: key(event[2]))
         ]
 
     def _drop(self) -> None:
@@ -213,13 +259,6 @@ class PatternEngine:
         if tag is not None:
             times = [cell.event.timestamp for cell in dropped] if self.step.is_event_time else None
             self.output.side(tag.tag_id)([events_of(cell) for cell in dropped], times)
-
-
-def _remember(memory: dict[Any, Any], key: Any, what: Any) -> None:
-    """Keep what is only wanted for explanations, of a limited number of keys."""
-    if len(memory) >= _REMEMBERED_KEYS and key not in memory:
-        del memory[next(iter(memory))]
-    memory[key] = what
 
 
 def _close(function: Any) -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.cep.automaton import StateKind
-from penstock.runtime.cep.decisions import Decisions, Outcome
-from penstock.runtime.cep.half_matches import Ended
+from penstock.runtime.cep.decisions import Decisions, Outcome, Question
 from penstock.runtime.cep.runs import Cell, Run, Taken, events_of
 from penstock.runtime.cep.skipping import dropped_starts
 from penstock.vocabulary.cep.conditions import IterativeCondition
@@ -70,13 +69,38 @@ class Matcher:
         self._max_runs = max_runs
         self.dropped: list[Cell] = []
         """The half matches that were given up because there were too many, until somebody takes them."""
-        self.ended: Ended | None = None
-        """The half match that was ended last, until somebody takes it."""
+        self.ended: tuple[Cell, int, Any, int, bool] | None = None
+        """The fields of :class:`~penstock.runtime.cep.half_matches.Ended` for what ended last, until it is taken."""
 
     def begins(self, value: Any, timestamp: int) -> tuple[Outcome, list[bool | None]]:
         """Return what an event begins, and the answers that were given on the way."""
         answers = self._blank.copy()
         return self._decide(self._start, value, timestamp, None, answers), answers
+
+    def start_test(self) -> Callable[[Any], Any] | None:
+        """Return what tells of an event alone whether it begins anything, if one simple condition decides that."""
+        root = self._start
+        if not isinstance(root, Question) or not root.is_simple:
+            return None
+        otherwise = self._decisions.follow(root, answer=False)
+        return root.ask if isinstance(otherwise, Outcome) and not otherwise.branches else None
+
+    def begin(self, kept: KeyRuns, value: Any, timestamp: int) -> list[Cell]:
+        """Take an event for which ``start_test`` held, when nothing is kept."""
+        answers = self._blank.copy()
+        root: Any = self._start
+        answers[root.atom] = True
+        outcome = root.if_true
+        if outcome.__class__ is not Outcome:
+            outcome = self._decide(root, value, timestamp, None, answers)
+        return self.process(kept, value, timestamp, (outcome, answers))
+
+    def is_over(self, kept: KeyRuns, time: int) -> bool:
+        """Tell whether time may have run out for something, so that ``advance`` must be called."""
+        if self._has_state_windows:
+            return True
+        runs = kept.runs
+        return bool(runs) and 0 < self._window <= time - runs[0].cell.first.timestamp
 
     def process(
         self, kept: KeyRuns, value: Any, timestamp: int, begun: tuple[Outcome, list[bool | None]] | None = None
@@ -101,7 +125,7 @@ class Matcher:
             if new_runs is None:
                 new_runs = runs[:position]
             if outcome.is_stopped or not outcome.branches:
-                self.ended = Ended(run.cell, run.state, value, timestamp, outcome.is_stopped)
+                self.ended = (run.cell, run.state, value, timestamp, outcome.is_stopped)
             if outcome.branches:
                 event = self._branch(kept, outcome, run.cell, value, timestamp, event, new_runs, matches)
         begins = decide(self._start, value, timestamp, None, answers) if begun is None else begun[0]

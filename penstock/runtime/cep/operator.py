@@ -80,16 +80,16 @@ class PatternOperator(Operator):
             return
         if timestamps is None or MIN_TIMESTAMP in timestamps:
             raise self._missing_timestamp(values[0 if timestamps is None else timestamps.index(MIN_TIMESTAMP)])
-        watermark, waiting = self.timers.current_watermark, self.waiting
-        buckets, bucket_of = waiting.buckets, waiting.bucket
-        for key, value, timestamp in zip(self._keys_of(values), values, timestamps, strict=True):
-            if timestamp <= watermark:
-                self._late.take(value, timestamp, watermark)
-                continue
-            bucket = buckets.get(timestamp)
-            if bucket is None:
-                bucket = bucket_of(timestamp)
-            bucket.append((key, value))
+        watermark, arrivals = self.timers.current_watermark, self.waiting.arrivals
+        events = zip(timestamps, self._keys_of(values), values, strict=True)
+        if min(timestamps) > watermark:
+            arrivals.extend(events)
+            return
+        for event in events:
+            if event[0] > watermark:
+                arrivals.append(event)
+            else:
+                self._late.take(event[2], event[0], watermark)
         self._late.flush()
 
     def process_watermark(self, timestamp: int) -> None:
@@ -123,16 +123,15 @@ class PatternOperator(Operator):
         if self.engine.sort_key is None:
             try:
                 for key, value in zip(self._keys_of(values), values, strict=True):
-                    self.engine.match(key, [(now, value)], now)
+                    self.engine.match(key, [(now, key, value)], now)
             except Exception as error:
                 self.function = self.engine.culprit(error)
                 raise
             self.engine.flush()
             return
-        bucket = self.waiting.bucket(now)
         for key, value in zip(self._keys_of(values), values, strict=True):
             keys.key = key
-            bucket.append((key, value))
+            self.waiting.arrivals.append((now, key, value))
             self.timers.register_processing_time_timer(now + 1)
 
     def _on_event_time(self, _: int, bucket: Bucket) -> None:
@@ -147,8 +146,7 @@ class PatternOperator(Operator):
 
     def _match_all(self, due: Due, now: int) -> None:
         try:
-            for key, events in due.items():
-                self.engine.match(key, events, now)
+            self.engine.match_all(due, now)
         except Exception as error:
             self.function = self.engine.culprit(error)
             raise

@@ -101,13 +101,12 @@ class PatternSetOperator(PatternOperator):
     def _process_now(self, values: Values) -> None:
         now = self.context.clock.now()
         for key, value in zip(self._keys_of(values), values, strict=True):
-            self._match_all({key: [(now, value)]}, now)
+            self._match_all({key: [(now, key, value)]}, now)
 
     def _match_all(self, due: Due, now: int) -> None:
         for engine in self.engines.values():
             try:
-                for key, events in due.items():
-                    engine.match(key, events, now)
+                engine.match_all(due, now)
             except Exception as error:
                 self.function = engine.culprit(error)
                 raise

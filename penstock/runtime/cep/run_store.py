@@ -21,6 +21,9 @@ __all__ = ["HeapRunStore", "RunStore", "StateRunStore", "run_store"]
 class RunStore(ABC):
     """What is kept of each key; the current key must be the one that is asked for."""
 
+    entries: dict[Any, KeyRuns] | None = None
+    """All of it, where it is in memory."""
+
     @abstractmethod
     def get(self, key: Any) -> KeyRuns | None:
         """Return what is kept of a key."""
@@ -52,35 +55,36 @@ class HeapRunStore(RunStore):
         self._keys = keys
         self._state = backend.value_state(_descriptor(), namespace)
         self._changed: set[Any] = set()
-        self.entries: dict[Any, KeyRuns] = {}
+        entries: dict[Any, KeyRuns] = {}
+        self.entries = self._entries = entries
         for key in backend.keys(RUNS, namespace):
             keys.key = key
-            self.entries[key] = codec.decode(self._state.value())
-        self.get = self.entries.get  # type: ignore[method-assign, assignment]
+            entries[key] = codec.decode(self._state.value())
+        self.get = entries.get  # type: ignore[method-assign, assignment]
 
     def get(self, key: Any) -> KeyRuns | None:
         """Return what is kept of a key."""
-        return self.entries.get(key)
+        return self._entries.get(key)
 
     def put(self, key: Any, kept: KeyRuns) -> None:
         """Keep something that has changed."""
-        self.entries[key] = kept
+        self._entries[key] = kept
         self._changed.add(key)
 
     def remove(self, key: Any) -> None:
         """Keep nothing of a key."""
-        del self.entries[key]
+        del self._entries[key]
         self._changed.add(key)
 
     def keys(self) -> list[Any]:
         """Return the keys of which something is kept."""
-        return list(self.entries)
+        return list(self._entries)
 
     def store(self) -> None:
         """Put what has changed into the keyed state."""
         for key in self._changed:
             self._keys.key = key
-            kept = self.entries.get(key)
+            kept = self._entries.get(key)
             if kept is None:
                 self._state.clear()
             else:
