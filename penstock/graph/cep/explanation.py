@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.graph.cep.automaton import Automaton, Edge, Expression
     from penstock.vocabulary.cep.pattern import Pattern
 
-__all__ = ["explain"]
+__all__ = ["condition_text", "explain"]
 
 _SHAPES = {
     StateKind.START: "shape=circle style=bold",

@@ -90,12 +90,20 @@ class PatternEngine:
     def culprit(self, error: Exception) -> Any:
         """Return the function that failed: a condition, or the one that sees matches."""
         trace = error.__traceback__
+        first = getattr(getattr(self._is_first, "__func__", self._is_first), "__code__", None)
         found = self.step.function
         while trace is not None:
-            if trace.tb_frame.f_code is Matcher._decide.__code__:
-                condition = self.step.automaton.atoms[trace.tb_frame.f_locals["node"].atom].condition
+            atom, code, after = None, trace.tb_frame.f_code, trace.tb_next
+            if code is Matcher._decide.__code__:
+                atom = trace.tb_frame.f_locals["node"].atom
+            elif code in (PatternEngine.match.__code__, PatternEngine.match_all.__code__) and (
+                after is None or after.tb_frame.f_code is first
+            ):
+                atom = self.matcher.start_atom
+            if atom is not None:
+                condition = self.step.automaton.atoms[atom].condition
                 found = getattr(condition, "function", condition)
-            trace = trace.tb_next
+            trace = after
         return found
 
     def match_all(self, due: Due, now: int) -> None:

@@ -85,6 +85,11 @@ class Matcher:
         otherwise = self._decisions.follow(root, answer=False)
         return root.ask if isinstance(otherwise, Outcome) and not otherwise.branches else None
 
+    @property
+    def start_atom(self) -> int | None:
+        """Return the number of the condition that is asked first of an event that may begin something."""
+        return self._start.atom if isinstance(self._start, Question) else None
+
     def begin(self, kept: KeyRuns, value: Any, timestamp: int) -> list[Cell]:
         """Take an event for which ``start_test`` held, when nothing is kept."""
         answers = self._blank.copy()
