@@ -105,7 +105,7 @@ def records_of(keys: int, count: int) -> list[list[Record]]:
 
     def record(number: int) -> Record:
         key = f"key-{chosen.randrange(keys)}"
-        group, encoded = layout.key(key)
+        group, encoded, _ = layout.key(key)
         return key, group + state + encoded + layout.namespace(None), number % _MEMBERS
 
     records = [record(number) for number in range(count)]

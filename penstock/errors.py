@@ -43,6 +43,7 @@ __all__ = [
     "SerializationError",
     "StateAccessError",
     "StateRestoreError",
+    "UnusableKeyError",
     "UserFunctionError",
     "WorkerLostError",
 ]
@@ -75,6 +76,10 @@ class MissingTimestampError(ProgramError):
 
 class StateAccessError(ProgramError):
     """Keyed state or a timer was used where there is no current key."""
+
+
+class UnusableKeyError(ProgramError):
+    """A key selector returned something that cannot be compared with the keys of other records."""
 
 
 class SerializationError(PenstockError):

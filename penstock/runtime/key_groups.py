@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import io
-import math
-import pickle
 import struct
 import zlib
 from typing import Any
+
+from penstock.runtime.key_equality import canonical, encode
 
 __all__ = [
     "TargetCache",
@@ -26,41 +25,40 @@ _TARGET_CACHE_LIMIT = 1 << 18
 
 
 def java_hash(key: Any) -> int:
-    """Return the 32-bit hash that Java gives to the same key, as an unsigned int.
+    """Return the 32-bit hash that Java gives to the same key, as an unsigned int; equal keys have equal hashes.
 
-    ``str``, ``int``, ``float``, ``bool``, ``bytes`` and tuples of those follow Java; every other key goes through a
-    checksum of its pickle, which is stable across processes (Python's own ``hash`` is salted).
+    ``str``, ``int``, ``float``, ``bytes`` and tuples of those follow Java, but for whole floats and booleans, which
+    are equal to ints and go with them. Every other key goes through a checksum of its canonical form, which is the same
+    in all processes (Python's own ``hash`` is salted).
+
+    Raises:
+        UnusableKeyError: The key has no value that could be compared with that of another one.
     """
     kind = type(key)
     if kind is str:
         return _java_string_hash(key)
     if kind is int:
         return _java_int_hash(key)
-    if kind is bool:
-        return 1231 if key else 1237
-    if kind is float:
-        return _java_double_hash(key)
+    return _hash_of_form(canonical(key))
+
+
+def _hash_of_form(form: Any) -> int:
+    kind = type(form)
+    if kind is str:
+        return _java_string_hash(form)
+    if kind is int:
+        return _java_int_hash(form)
     if kind is tuple:
-        return _sequence_hash([java_hash(item) for item in key])
+        return _sequence_hash(list(map(_hash_of_form, form)))
+    if kind is float:
+        return _java_double_hash(form)
     if kind is bytes:
-        return _sequence_hash([byte - 256 if byte > 127 else byte for byte in key])
-    if key is None:
+        return _sequence_hash([byte - 256 if byte > 127 else byte for byte in form])
+    if form is None:
         return 0
-    if isinstance(key, tuple):
-        return _sequence_hash([java_hash(item) for item in key])
-    if isinstance(key, frozenset):
-        # A sum, as in Java: the order of a set differs between processes.
-        return sum(java_hash(item) for item in key) & _MASK
-    return zlib.crc32(_canonical_pickle(key))
-
-
-def _canonical_pickle(key: Any) -> bytes:
-    """Pickle without references: with them, the bytes would depend on whether equal parts are the same object."""
-    buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer, protocol=5)
-    pickler.fast = True
-    pickler.dump(key)
-    return buffer.getvalue()
+    if form.tag == "frozenset":
+        return sum(map(_hash_of_form, form.content)) & _MASK
+    return zlib.crc32(encode(form))
 
 
 def _java_string_hash(text: str) -> int:
@@ -94,10 +92,8 @@ def _java_int_hash(number: int) -> int:
 
 
 def _java_double_hash(number: float) -> int:
-    if number == 0:
-        return 0  # also for -0.0, which Java tells from 0.0 but Python does not: equal keys must meet
-    bits = 0x7FF8000000000000 if math.isnan(number) else struct.unpack(">Q", struct.pack(">d", number))[0]
-    return (bits ^ (bits >> 32)) & _MASK
+    bits = struct.unpack(">Q", struct.pack(">d", number))[0]
+    return int((bits ^ (bits >> 32)) & _MASK)
 
 
 def _sequence_hash(hashes: list[int]) -> int:
@@ -146,8 +142,7 @@ def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> ran
 class TargetCache(dict[Any, int]):
     """Remembers the subtask of each key; ``cache[key]`` computes it on the first sight of a key only.
 
-    A stream has keys of one type, as in Flink: ``1``, ``1.0`` and ``True`` are equal in Python but hash differently in
-    Java, so a program that mixes them has no defined routing.
+    Equal keys share an entry, as they share their subtask.
     """
 
     __slots__ = ("_max_parallelism", "_parallelism")

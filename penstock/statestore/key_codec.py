@@ -1,8 +1,8 @@
 """Keys to bytes and back: equal keys give equal bytes, which a pickle does not promise.
 
-Plain keys (``None``, bool, int, float, str, bytes and tuples of them) have a form of their own: a letter for the
-type, then the content; the items of a tuple each with their length in front. Every other key is pickled without the
-memory of objects seen before, so that it makes no difference whether two equal parts of a key are one object or two.
+The bytes of a key are those of its canonical form. Keys of plain data (``None``, int, str, bytes, floats that are no
+whole numbers, and tuples of them) can be read back from it. What other keys looked like is not in these bytes, which
+they share with all keys equal to them; it is kept beside the content that is stored under them.
 """
 
 from __future__ import annotations
@@ -10,40 +10,38 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from penstock.runtime.key_equality import PLAIN_KINDS, canonical, encode
+
 if TYPE_CHECKING:
     from penstock.statestore.value_codec import ClassTable, ValueReader
 
-__all__ = ["decode_key", "encode_key", "with_length"]
+__all__ = ["decode_key", "decode_namespace", "encode_key", "encode_namespace", "is_plain"]
 
 _DOUBLE = struct.Struct(">d")
 _LENGTH = struct.Struct(">I")
 
 
-def encode_key(key: Any, classes: ClassTable) -> bytes:
-    """Returns the bytes of a key."""
+def encode_key(key: Any) -> bytes:
+    """Returns the bytes of a key.
+
+    Raises:
+        UnusableKeyError: The key has no value that could be compared with that of another one.
+    """
+    return encode(canonical(key))
+
+
+def is_plain(key: Any) -> bool:
+    """Tells whether ``decode_key`` returns the key as it was, and not only one that is equal to it."""
     kind = type(key)
-    content: bytes
-    if kind is str:
-        content = key.encode("utf-8", "surrogatepass")
-        return b"s" + content
-    if kind is int:
-        content = key.to_bytes(key.bit_length() // 8 + 1, "big", signed=True)
-        return b"i" + content
+    if kind in PLAIN_KINDS:
+        return True
     if kind is tuple:
-        return b"t" + b"".join([with_length(encode_key(item, classes)) for item in key])
-    if kind is bytes:
-        return b"b" + key  # type: ignore[no-any-return]
-    if kind is float:
-        return b"d" + _DOUBLE.pack(key)
-    if key is None:
-        return b"n"
-    if kind is bool:
-        return b"T" if key else b"F"
-    return b"p" + classes.dumps(key, is_canonical=True)
+        return all(map(is_plain, key))
+    return kind is float and not key.is_integer()
 
 
-def decode_key(data: bytes, classes: ValueReader) -> Any:
-    """Returns the key of some bytes."""
+def decode_key(data: bytes) -> Any:
+    """Returns the key of some bytes of a plain key."""
     kind, content = data[:1], data[1:]
     if kind == b"s":
         return content.decode("utf-8", "surrogatepass")
@@ -53,18 +51,19 @@ def decode_key(data: bytes, classes: ValueReader) -> Any:
         items = []
         while content:
             end = _LENGTH.size + _LENGTH.unpack_from(content)[0]
-            items.append(decode_key(content[_LENGTH.size : end], classes))
+            items.append(decode_key(content[_LENGTH.size : end]))
             content = content[end:]
         return tuple(items)
     if kind == b"d":
         return _DOUBLE.unpack(content)[0]
-    if kind == b"b":
-        return content
-    if kind == b"p":
-        return classes.loads(content)
-    return {b"n": None, b"T": True, b"F": False}[kind]
+    return {b"b": content, b"n": None}[kind]
 
 
-def with_length(data: bytes) -> bytes:
-    """Returns bytes with their length in front, so that more can follow."""
-    return _LENGTH.pack(len(data)) + data
+def encode_namespace(namespace: Any, classes: ClassTable) -> bytes:
+    """Returns the bytes of a namespace: a window, which is pickled without references to parts met before."""
+    return encode(namespace) if is_plain(namespace) else b"p" + classes.dumps(namespace, is_canonical=True)
+
+
+def decode_namespace(data: bytes, classes: ValueReader) -> Any:
+    """Returns the namespace of some bytes."""
+    return classes.loads(data[1:]) if data.startswith(b"p") else decode_key(data)

@@ -212,41 +212,42 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
                     break
                 info = layout.info_at(key[2:HEAD])
                 place = place_of(key)
-                owner, namespace = layout.owner(place)
+                owner, namespace = layout.owner(place, value)
                 content = layout.loads(value, place)
                 if info.kind == "list":
                     content = [content]
                 elif info.kind == "map":
-                    content = {layout.map_key(key[len(place) :]): content}
+                    content = {layout.map_key(key[len(place) :], value): content}
                 self._put_entry(info.kind, self._layout.declare(info), owner, namespace, content)
         finally:
             rocks.close()
 
     def _put_entry(self, kind: str, state: bytes, key: Any, namespace: Any, value: Any) -> None:
         layout, database = self._layout, self._database
-        group, encoded = layout.key(key)
+        group, encoded, mark = layout.key(key)
         place = group + state + encoded + layout.namespace(namespace)
         if kind == "list":
             for element in value:
-                database.put_member(place, layout.element(), layout.dumps(element))
+                database.put_member(place, layout.element(), mark + layout.dumps(element))
         elif kind == "map":
             for member, content in value.items():
-                database.put_member(place, layout.member(member), layout.dumps(content))
+                marks = mark + layout.member_mark(member)
+                database.put_member(place, layout.member(member), marks + layout.dumps(content))
         else:
-            database.put(place, layout.dumps(value))
+            database.put(place, mark + layout.dumps(value))
 
-    def _places(self, name: str) -> Iterator[bytes]:
-        """Return the places of a state, one per key and namespace."""
+    def _places(self, name: str) -> Iterator[tuple[bytes, bytes]]:
+        """Return the places of a state, one per key and namespace, and what comes first at each."""
         info = self._layout.states.get(name)
         if info is None:
             return
         state = self._layout.declare(info)
         for group in range(self._layout.max_parallelism):
             last = b""
-            for key, _ in self._database.scan(group.to_bytes(2, "big") + state):
+            for key, value in self._database.scan(group.to_bytes(2, "big") + state):
                 place = place_of(key)
                 if place != last:
-                    yield place
+                    yield place, value
                     last = place
 
     def _declare(self, descriptor: StateDescriptor) -> bytes:
@@ -300,8 +301,8 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         return expiring_handle(descriptor, content, self._plain_handle(kind, beside, times, namespace), self._now)
 
     def _owners(self, name: str) -> Iterator[tuple[Any, Any]]:
-        for place in self._places(name):
-            key, namespace = self._layout.owner(place)
+        for place, value in self._places(name):
+            key, namespace = self._layout.owner(place, value)
             yield namespace, key
 
     def _forget_times(self, name: str) -> None:

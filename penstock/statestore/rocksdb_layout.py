@@ -7,9 +7,10 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import StateRestoreError
+from penstock.errors import StateRestoreError, UnusableKeyError
+from penstock.runtime.key_equality import with_length
 from penstock.runtime.key_groups import key_group_of
-from penstock.statestore.key_codec import decode_key, encode_key, with_length
+from penstock.statestore.key_codec import decode_key, decode_namespace, encode_key, encode_namespace, is_plain
 from penstock.statestore.snapshot import StateInfo
 from penstock.statestore.value_codec import ClassSchema, ClassTable
 
@@ -22,8 +23,14 @@ HEAD = 4
 """The bytes of the key group and the state at the start of every key."""
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
+_PICKLE = 0x80
+"""The first byte of a value that is a plain pickle."""
 _WITH_CLASSES = b"\x01"
-"""In front of a value that may hold objects of classes; a plain pickle begins with another byte."""
+"""In front of a value that may hold objects of classes."""
+_OWNER = b"\x02"
+"""In front of all that, the key itself, where its bytes do not say what it looked like, with its length."""
+_MEMBER = b"\x03"
+"""Behind that, the same of the key of a map."""
 _LENGTH = struct.Struct(">I")
 _CACHED_KEYS = 1 << 16
 """About 20 MB of keys: hashing and encoding a key takes as long as a look into RocksDB."""
@@ -44,8 +51,8 @@ class Layout:
         self._names = list(self.states)
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._group_bytes = [group.to_bytes(2, "big") for group in range(max_parallelism)]
-        self.key: Callable[[Any], tuple[bytes, bytes]] = lru_cache(_CACHED_KEYS)(self._key)
-        """Gives the bytes of a key's group and of the key."""
+        self.key: Callable[[Any], tuple[bytes, bytes, bytes]] = lru_cache(_CACHED_KEYS)(self._key)
+        """Gives the bytes of a key's group and of the key, and what is put in front of content that is kept for it."""
         self.namespace: Callable[[Any], bytes] = lru_cache(_CACHED_NAMESPACES)(self._namespace)
         """Gives the bytes of a namespace."""
 
@@ -76,12 +83,26 @@ class Layout:
         return self.next_element.to_bytes(8, "big")
 
     def member(self, key: Any) -> bytes:
-        """Returns the member of an entry of a map."""
-        return encode_key(key, self.classes)
+        """Returns the member of an entry of a map.
 
-    def map_key(self, member: bytes) -> Any:
-        """Returns the key of an entry of a map."""
-        return decode_key(member, self.reader)
+        Raises:
+            UnusableKeyError: The key has no value that could be compared with that of another one.
+        """
+        try:
+            return encode_key(key)
+        except UnusableKeyError as error:
+            message = f"As key of a map state: {error}"
+            raise UnusableKeyError(message) from None
+
+    def member_mark(self, key: Any) -> bytes:
+        """Returns what is put in front of the content of an entry of a map."""
+        return b"" if is_plain(key) else _MEMBER + with_length(self.classes.dumps(key))
+
+    def map_key(self, member: bytes, data: bytes) -> Any:
+        """Returns the key of an entry of a map, from its member and its content."""
+        if data.startswith(_OWNER):
+            data = data[_end_of_mark(data) :]
+        return self.reader.loads(_mark(data)) if data.startswith(_MEMBER) else decode_key(member)
 
     def dumps(self, value: Any) -> bytes:
         """Returns the bytes of a value."""
@@ -97,26 +118,40 @@ class Layout:
             StateRestoreError: This program cannot read the value.
         """
         try:
-            if data.startswith(_WITH_CLASSES):
-                return self.reader.loads(memoryview(data)[1:])
-            return pickle.loads(data)
+            if data[0] == _PICKLE:
+                return pickle.loads(data)
+            while not data.startswith(_WITH_CLASSES):
+                data = data[_end_of_mark(data) :]
+                if data[0] == _PICKLE:
+                    return pickle.loads(data)
+            return self.reader.loads(memoryview(data)[1:])
         except Exception as error:
             state, key_group = self.info_at(place[2:HEAD]).name, int.from_bytes(place[:2], "big")
             problem = f"The state cannot be read by this program: {error}."
             raise StateRestoreError(problem, self.operator, state, key_group) from error
 
-    def owner(self, place: bytes) -> tuple[Any, Any]:
-        """Returns the key and the namespace of a place."""
+    def owner(self, place: bytes, data: bytes) -> tuple[Any, Any]:
+        """Returns the key and the namespace of a place, which holds some content."""
         middle = HEAD + _LENGTH.size + _LENGTH.unpack_from(place, HEAD)[0]
-        key = decode_key(place[HEAD + _LENGTH.size : middle], self.reader)
-        return key, decode_key(place[middle + _LENGTH.size :], self.reader)
+        is_marked = data.startswith(_OWNER)
+        key = self.reader.loads(_mark(data)) if is_marked else decode_key(place[HEAD + _LENGTH.size : middle])
+        return key, decode_namespace(place[middle + _LENGTH.size :], self.reader)
 
-    def _key(self, key: Any) -> tuple[bytes, bytes]:
+    def _key(self, key: Any) -> tuple[bytes, bytes, bytes]:
         group = self._group_bytes[key_group_of(key, self.max_parallelism)]
-        return group, with_length(encode_key(key, self.classes))
+        mark = b"" if is_plain(key) else _OWNER + with_length(self.classes.dumps(key))
+        return group, with_length(encode_key(key)), mark
 
     def _namespace(self, namespace: Any) -> bytes:
-        return with_length(encode_key(namespace, self.classes))
+        return with_length(encode_namespace(namespace, self.classes))
+
+
+def _end_of_mark(data: bytes) -> int:
+    return int(1 + _LENGTH.size + _LENGTH.unpack_from(data, 1)[0])
+
+
+def _mark(data: bytes) -> bytes:
+    return data[1 + _LENGTH.size : _end_of_mark(data)]
 
 
 def place_of(key: bytes) -> bytes:

@@ -172,9 +172,10 @@ class _EntryReader:
         keys: list[Any] = []
         values: list[Any] = []
         for place, of_place in groupby(((place_of(key), key, value) for key, value in rows), key=itemgetter(0)):
-            value = self._kept(info, place, self._value(info.kind, place, [row[1:] for row in of_place]))
+            found = [row[1:] for row in of_place]
+            value = self._kept(info, place, self._value(info.kind, place, found))
             if value is not None:
-                key, namespace = self._layout.owner(place)
+                key, namespace = self._layout.owner(place, found[0][1])
                 namespaces.append(namespace)
                 keys.append(key)
                 values.append(value)
@@ -189,7 +190,7 @@ class _EntryReader:
         if kind == "list":
             return [loads(value, place) for _, value in rows]
         if kind == "map":
-            return {self._layout.map_key(key[len(place) :]): loads(value, place) for key, value in rows}
+            return {self._layout.map_key(key[len(place) :], value): loads(value, place) for key, value in rows}
         return loads(rows[0][1], place)
 
     def _kept(self, info: StateInfo, place: bytes, value: Any) -> Any:

@@ -37,6 +37,8 @@ class RocksState(NamespacedState):
         self._namespace = layout.namespace(namespace)
         self._last_key: Any = _NO_KEY
         self._last_place = b""
+        self._mark = b""
+        """What goes in front of content that is stored at the place last asked for."""
 
     def set_namespace(self, namespace: Any) -> None:
         """Look at another namespace from now on."""
@@ -48,7 +50,7 @@ class RocksState(NamespacedState):
         key = self._keys.key
         if key is self._last_key:
             return self._last_place
-        group, encoded = self._key_of(key)
+        group, encoded, self._mark = self._key_of(key)
         self._last_key = key
         place = self._last_place = group + self._state + encoded + self._namespace
         return place
@@ -63,7 +65,8 @@ class _RocksRawState(RocksState, ValueState[Any]):
         return None if data is None else self._layout.loads(data, place)
 
     def update(self, value: Any) -> None:
-        self._database.put(self._place(), None if value is None else self._layout.dumps(value))
+        place = self._place()
+        self._database.put(place, None if value is None else self._mark + self._layout.dumps(value))
 
     def clear(self) -> None:
         self._database.put(self._place(), None)
@@ -100,7 +103,7 @@ class _RocksReducingState(RocksState, ReducingState[Any]):
         result = value if data is None else self._reduce(self._layout.loads(data, place), value)
         if result is None and data is not None:
             raise none_returned(self._reduce, "reduce", value)
-        self._database.put(place, self._layout.dumps(result))
+        self._database.put(place, self._mark + self._layout.dumps(result))
 
     def clear(self) -> None:
         self._database.put(self._place(), None)
@@ -123,7 +126,7 @@ class _RocksAggregatingState(RocksState, AggregatingState[Any, Any]):
         result = self._function.add(value, accumulator)
         if result is None:
             raise none_returned(self._function, "add", value)
-        self._database.put(place, self._layout.dumps(result))
+        self._database.put(place, self._mark + self._layout.dumps(result))
 
     def clear(self) -> None:
         self._database.put(self._place(), None)
@@ -135,12 +138,14 @@ class _RocksListState(RocksState, ListState[Any]):
         return [loads(value, place) for _, value in self._database.members(place)]
 
     def add(self, value: Any) -> None:
-        self._database.put_member(self._place(), self._layout.element(), self._layout.dumps(value))
+        place = self._place()
+        self._database.put_member(place, self._layout.element(), self._mark + self._layout.dumps(value))
 
     def add_all(self, values: Iterable[Any]) -> None:
-        place, layout = self._place(), self._layout
-        for value in list(values):
-            self._database.put_member(place, layout.element(), layout.dumps(value))
+        added = list(values)
+        place, layout, mark = self._place(), self._layout, self._mark
+        for value in added:
+            self._database.put_member(place, layout.element(), mark + layout.dumps(value))
 
     def update(self, values: Iterable[Any]) -> None:
         replaced = list(values)
@@ -158,12 +163,17 @@ class _RocksMapState(RocksState, MapState[Any, Any]):
         return None if data is None else self._layout.loads(data, place)
 
     def put(self, key: Any, value: Any) -> None:
-        self._database.put_member(self._place(), self._layout.member(key), self._layout.dumps(value))
+        self._put(self._place(), key, value)
 
     def put_all(self, dict_value: Mapping[Any, Any]) -> None:
-        place, layout = self._place(), self._layout
+        place = self._place()
         for key, value in dict_value.items():
-            self._database.put_member(place, layout.member(key), layout.dumps(value))
+            self._put(place, key, value)
+
+    def _put(self, place: bytes, key: Any, value: Any) -> None:
+        layout = self._layout
+        mark = self._mark + layout.member_mark(key)
+        self._database.put_member(place, layout.member(key), mark + layout.dumps(value))
 
     def remove(self, key: Any) -> None:
         self._database.put_member(self._place(), self._layout.member(key), None)
@@ -173,10 +183,11 @@ class _RocksMapState(RocksState, MapState[Any, Any]):
 
     def items(self) -> list[tuple[Any, Any]]:
         place, layout = self._place(), self._layout
-        return [(layout.map_key(member), layout.loads(value, place)) for member, value in self._database.members(place)]
+        members = self._database.members(place)
+        return [(layout.map_key(member, value), layout.loads(value, place)) for member, value in members]
 
     def keys(self) -> list[Any]:
-        return [self._layout.map_key(member) for member, _ in self._database.members(self._place())]
+        return [self._layout.map_key(member, value) for member, value in self._database.members(self._place())]
 
     def values(self) -> list[Any]:
         place, loads = self._place(), self._layout.loads
