@@ -39,7 +39,7 @@ PyMODINIT_FUNC
 PyInit_penstock_native(void)
 {
     static PyTypeObject *const types[] = {
-        &KeyCell_Type, &ValueState_Type, &ContextAccess_Type, &TimerAccess_Type,
+        &KeyCell_Type, &ValueState_Type, &ContextAccess_Type, &TimerAccess_Type, &KeyFunction_Type,
     };
     name_key = PyUnicode_InternFromString("key");
     name_time = PyUnicode_InternFromString("time");

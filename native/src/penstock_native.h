@@ -29,6 +29,7 @@ extern PyTypeObject KeyCell_Type;
 extern PyTypeObject ValueState_Type;
 extern PyTypeObject ContextAccess_Type;
 extern PyTypeObject TimerAccess_Type;
+extern PyTypeObject KeyFunction_Type;
 
 /* Names that are looked up, made once when the module is imported. */
 extern PyObject *name_key, *name_time, *name_get, *name_pop, *name_view;

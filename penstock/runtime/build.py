@@ -10,13 +10,14 @@ from penstock.graph.async_step import AsyncWaitStep
 from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
 from penstock.graph.cep.pattern_set_step import PatternSetStep
 from penstock.graph.cep.step import PatternStep
+from penstock.graph.multi_input_steps import CoGroupStep, tagged_key
 from penstock.runtime.aligned_windows import AlignedWindowOperator, has_aligned_windows
 from penstock.runtime.async_wait import AsyncWaitOperator
 from penstock.runtime.batched import FilterBatchesOperator, MapBatchesOperator
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.runtime.cep.pattern_set_operator import PatternSetOperator
 from penstock.runtime.clock_windows import ClockWindowOperator, has_clock_windows
-from penstock.runtime.key_functions import simplified
+from penstock.runtime.key_selection import key_function
 from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
 from penstock.runtime.own_attributes import give_own_attributes
 from penstock.runtime.process import KeyedProcessOperator, ProcessOperator
@@ -78,11 +79,16 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
 
 
 def build_operator(step: steps.Step) -> Operator:
-    """Return a new operator for a step, with built-in functions for key selectors that only take a part of a record."""
+    """Return a new operator for a step; what it finds keys with checks them and remembers where it failed."""
     give_own_attributes(step)
-    selectors = {name: getattr(step, name, None) for name in ("key", "second_key")}
-    given = {name: selector for name, selector in selectors.items() if selector is not None}
-    simple = replace(step, **{name: simplified(selector) for name, selector in given.items()}) if given else step
-    operator = _BUILDERS[type(step)](simple)
-    operator.key_selectors = tuple(given.values())
+    found: dict[str, Any] = {}
+    if isinstance(step, CoGroupStep):
+        found["input_keys"] = functions = tuple(map(key_function, step.input_keys))
+        found["key"] = tagged_key(*functions)
+    else:
+        selectors = {name: getattr(step, name, None) for name in ("key", "second_key")}
+        found = {name: key_function(selector) for name, selector in selectors.items() if selector is not None}
+        functions = tuple(found.values())
+    operator = _BUILDERS[type(step)](replace(step, **found) if found else step)
+    operator.key_functions = functions
     return operator

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.runtime.build import build_operator
+from penstock.runtime.key_selection import close_functions, open_functions, selectors_of
 from penstock.runtime.output import Output, Receiver
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class Chain:
         self.operators = [operator for _, operator in operators]
         self.writers = writers
         self._opened: list[Operator] = []
+        self._opened_writers: list[ExchangeWriter] = []
 
     @property
     def head(self) -> Operator:
@@ -36,9 +39,13 @@ class Chain:
         return self.operators[0]
 
     def open(self) -> None:
-        """Open the operators, the last first: whoever opens may already emit."""
+        """Open the exchanges and the operators, the last first: whoever opens may already emit."""
+        for writer in self.writers:
+            self._opened_writers.append(writer)
+            writer.open()
         for operator in reversed(self.operators):
             self._opened.append(operator)
+            open_functions(selectors_of(operator.key_functions), operator.context)
             operator.open()
 
     def end_input(self) -> None:
@@ -62,16 +69,20 @@ class Chain:
             writer.flush()
 
     def close(self) -> None:
-        """Close every operator that was opened, each exactly once; raise the first error after all are closed."""
+        """Close everything that was opened, each exactly once; raise the first error after all are closed."""
+        calls: list[Callable[[], None]] = []
+        for operator in reversed(self._opened):
+            calls += [operator.close, partial(close_functions, selectors_of(operator.key_functions))]
+            if operator.context.state is not None:
+                calls.append(operator.context.state.close)
+        calls += [writer.close for writer in self._opened_writers]
+        self._opened, self._opened_writers = [], []
         first_error: Exception | None = None
-        opened, self._opened = self._opened, []
-        for operator in reversed(opened):
+        for call in calls:
             try:
-                operator.close()
+                call()
             except Exception as error:
                 first_error = first_error or error
-            if operator.context.state is not None:
-                operator.context.state.close()
         if first_error is not None:
             raise first_error
 
@@ -98,4 +109,6 @@ def build_chain(
     for node in reversed(vertex.nodes):
         sides = {tag: found for (source, tag), found in receivers.items() if source == node.id and tag is not None}
         operators[node.id].setup(make_context(node), Output(receivers[node.id, None], sides))
+    for edge, writer in zip(outputs, writers, strict=True):
+        writer.context = operators[edge.source_node].context
     return Chain([(node, operators[node.id]) for node in vertex.nodes], writers)

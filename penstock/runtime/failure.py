@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import (
@@ -26,9 +26,9 @@ from penstock.runtime.writer import ExchangeWriter
 from penstock.vocabulary.unusable_value import NO_RECORD, UnusableValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType, TracebackType
 
+    from penstock.runtime.key_selection import KeyFunction
     from penstock.runtime.task import Task
 
 __all__ = ["explain_failure", "explain_unusable"]
@@ -46,11 +46,24 @@ class _Place:
     record: Any = None
     has_record: bool = False
     user_frames: TracebackType | None = None
+    writer: ExchangeWriter | None = None
+    """What sends the records of the operator on, if it is there that the error was raised."""
     choice: Any = None
-    """What decides where the records of a step go, if that was asked."""
-    selectors: tuple[Callable[[Any], Any], ...] = ()
-    """The key selectors that were asked for the keys of a run."""
-    run: list[Any] = field(default_factory=list)
+    """The function that was called, where it is not that of the operator."""
+    key_functions: tuple[KeyFunction, ...] = ()
+    """What was asked for the keys of records."""
+    is_key: bool = False
+    """Whether it was a key that could not be found or used."""
+
+    @property
+    def step(self) -> str:
+        """Return where in the program it is."""
+        if self.writer is not None and self.writer.call is not None:
+            return f"{self.writer.call}() before {self.writer.receiver}"
+        if self.operator is None:
+            return "?"
+        info = self.operator.context.info
+        return f"key_by() before {info.name}" if self.is_key else info.label
 
 
 def explain_failure(error: BaseException, task: Task | None = None) -> PenstockError:
@@ -62,7 +75,8 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
         # It came through a loop or a generator of Penstock's, which does not let it pass.
         error = error.__cause__
         place = _nearer(_find(error), place)
-    error = _asked_again(place) or unusable_result(error, place.user_frames) or error
+    _look_at_keys(error, place)
+    error = unusable_result(error, place.user_frames) or error
     if isinstance(error, UnusableValueError):
         place.choice = error.function if error.function is not None else place.choice
         if error.record is not NO_RECORD:
@@ -79,7 +93,7 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
         shown = "".join(traceback.format_exception(error))
         return UserFunctionError(step="?", function="?", error=_line(error), user_traceback=shown)
     return UserFunctionError(
-        step=place.operator.context.info.label,
+        step=place.step,
         function=_function(place),
         error=_line(error),
         user_traceback=_user_traceback(error, place),
@@ -95,7 +109,7 @@ def explain_unusable(error: UnusableValueError, step: str) -> UserFunctionError:
 def _in_step(error: ProgramError, place: _Place) -> ProgramError:
     """Add to an explanation of Penstock's own where it happened; there is no traceback of the user's to show."""
     if place.operator is not None and len(error.args) == 1:
-        lines = [str(error), f"  in step    {place.operator.context.info.label!r}"]
+        lines = [str(error), f"  in step    {place.step!r}"]
         lines.append(f"  function   {_function(place)}")
         if place.has_record:
             lines.append(f"  record     {_shorten(place.record)}")
@@ -156,12 +170,11 @@ def _find(error: BaseException) -> _Place:
         frame = current.tb_frame
         owner = frame.f_locals.get("self") if _is_own(frame) else None
         if isinstance(owner, Operator):
-            place = _Place(operator=owner, selectors=owner.key_selectors)
+            place = _Place(operator=owner, key_functions=owner.key_functions)
         elif isinstance(owner, ExchangeWriter):
+            place.writer = owner
             place.choice = owner.choice
-            place.selectors = owner.key_selectors
-        if isinstance(owner, Operator | ExchangeWriter):
-            place.run = frame.f_locals.get("values", [])
+            place.key_functions = () if owner.key_function is None else (owner.key_function,)
         if not _is_own(frame):
             place.user_frames = place.user_frames or current
         elif place.user_frames is None and "value" in frame.f_locals:
@@ -174,33 +187,19 @@ def _find(error: BaseException) -> _Place:
 def _nearer(inner: _Place, outer: _Place) -> _Place:
     """Return the place of an error that was raised anew further out, with what only the outer one knows."""
     if inner.operator is None:
-        inner.operator, inner.choice, inner.selectors, inner.run = (
-            outer.operator, outer.choice, outer.selectors, outer.run
-        )  # fmt: skip
+        inner.operator, inner.writer, inner.choice = outer.operator, outer.writer, outer.choice
+        inner.key_functions = outer.key_functions
     if not inner.has_record:
         inner.record, inner.has_record = outer.record, outer.has_record
     return inner
 
 
-def _asked_again(place: _Place) -> Exception | None:
-    """Return what a key selector raises, if that was it, and the record for which it does.
-
-    Keys are asked for while a run is taken apart, some of them by built-in functions in place of the program's own: the
-    traceback shows neither the record nor, then, the program's function.
-    """
-    asked = place.user_frames and place.user_frames.tb_frame.f_code
-    for selector in place.selectors:
-        if asked is not None and asked is not getattr(getattr(selector, "__func__", selector), "__code__", None):
-            continue
-        for value in place.run:
-            try:
-                selector(value)
-            except Exception as error:
-                place.record, place.has_record, place.choice = value, True, selector
-                # Without the frame of this function; a built-in selector has no other.
-                place.user_frames = error.__traceback__ and error.__traceback__.tb_next
-                return error
-    return None
+def _look_at_keys(error: BaseException, place: _Place) -> None:
+    """Find the key selector and the record if it was a key that could not be found or used."""
+    for function in place.key_functions:
+        if function.failure is not None and function.failure[0] is error:
+            place.record, place.has_record = function.failure[1], True
+            place.choice, place.is_key = function.selector, True
 
 
 def _is_own(frame: FrameType) -> bool:

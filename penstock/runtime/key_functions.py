@@ -80,7 +80,10 @@ _KIND = 0x04 | 0x08 | 0x20 | 0x80 | 0x100 | 0x200
 
 
 def keys_of(function: KeyFunction) -> Callable[[Values], Iterable[Any]]:
-    """Return what gives the keys of a run, each when it is asked for."""
+    """Return what gives the keys of a run: what the function itself has for that, or a call for each when asked for."""
+    own: Callable[[Values], Iterable[Any]] | None = getattr(function, "keys_of", None)
+    if own is not None:
+        return own
     return _themselves if function is the_record else partial(map, function)
 
 

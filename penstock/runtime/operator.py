@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from penstock.runtime.context import OperatorContext
     from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.key_selection import KeyFunction
     from penstock.runtime.output import Output
     from penstock.runtime.timers import InternalTimers
     from penstock.statestore.snapshot import Timer
@@ -30,8 +29,8 @@ class Operator:
 
     context: OperatorContext
     output: Output
-    key_selectors: tuple[Callable[[Any], Any], ...] = ()
-    """What the program says about keys, for messages; operators work with simpler functions that do the same."""
+    key_functions: tuple[KeyFunction, ...] = ()
+    """What finds the keys of records, with the key selectors of the program in them."""
 
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Give the operator its surroundings; nothing runs yet."""

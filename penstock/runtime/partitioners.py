@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.graph import partitioning as ways
 from penstock.native import native
-from penstock.runtime.key_functions import keys_of, simplified
 from penstock.runtime.key_groups import TargetCache
+from penstock.runtime.key_selection import key_function
 from penstock.runtime.vector_routing import WORTHWHILE_KEYS, WORTHWHILE_RUN, targets_of_ints
 from penstock.runtime.writer import ChannelWriter, ExchangeWriter
 from penstock.vocabulary.unusable_value import UnusableValueError, shown
@@ -98,20 +98,21 @@ class _ByKey(ExchangeWriter):
 
     def __init__(self, channels: Sequence[ChannelWriter], key: Callable[[Any], Any], max_parallelism: int) -> None:
         super().__init__(channels)
-        self._keys_of = keys_of(simplified(key))
-        self.choice = key
-        self.key_selectors = (key,)
+        self.call = "key_by"
+        self.key_function = key_function(key)
+        self._keys_of = self.key_function.keys_of
         self._max_parallelism = max_parallelism
         self._cache = TargetCache(len(channels), max_parallelism)
         self._has_many_keys = False
 
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
-        if self._has_many_keys and len(values) >= WORTHWHILE_RUN and self._spread_ints(values, timestamps):
+        keys = self._keys_of(values)
+        if self._has_many_keys and len(values) >= WORTHWHILE_RUN and self._spread_ints(values, keys, timestamps):
             return
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
         _spread_by_key(
             values,
-            self._keys_of(values),
+            keys,
             timestamps,
             self._cache,
             self._max_parallelism,
@@ -121,9 +122,9 @@ class _ByKey(ExchangeWriter):
         # The accelerator does not remember numbers in the first place.
         self._has_many_keys = self._has_many_keys or (native is None and len(self._cache) > WORTHWHILE_KEYS)
 
-    def _spread_ints(self, values: Values, timestamps: Timestamps) -> bool:
+    def _spread_ints(self, values: Values, keys: list[Any], timestamps: Timestamps) -> bool:
         """Compute the targets of a run whose keys are ints, instead of remembering that of each; tell whether so."""
-        targets = targets_of_ints(list(self._keys_of(values)), len(self._channels), self._max_parallelism)
+        targets = targets_of_ints(keys, len(self._channels), self._max_parallelism)
         if targets is None:
             return False
         self._cache.clear()
@@ -136,6 +137,17 @@ class _ByKey(ExchangeWriter):
             for timestamp, target in zip(timestamps, targets, strict=True):
                 times[target](timestamp)
         return True
+
+
+class _ByPartitioner(_Choosing):
+    """Records to the target that a partitioner of the program names for their key, which may be anything."""
+
+    def __init__(self, channels: Sequence[ChannelWriter], way: ways.Custom) -> None:
+        key = key_function(way.key, is_checked=False)
+        super().__init__(channels, _checked(way.partition, key, len(channels)))
+        self.call = "partition_custom"
+        self.choice = way.partition
+        self.key_function = key
 
 
 def _checked(partition: Callable[[Any, int], int], key: Callable[[Any], Any], count: int) -> Callable[[Any], int]:
@@ -176,9 +188,7 @@ def make_writer(
             pick, count = random.Random(subtask).randrange, len(channels)
             return _Choosing(channels, lambda _: pick(count))
         case ways.Custom():
-            writer = _Choosing(channels, _checked(way.partition, way.key, len(channels)))
-            writer.choice = way.partition
-            return writer
+            return _ByPartitioner(channels, way)
         case ways.KeyGroups():
             return _ByKey(channels, way.key, max_parallelism)
         case ways.Global():

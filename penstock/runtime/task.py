@@ -184,9 +184,11 @@ class Task:
             receiver = plan.vertices[edge.target]
             linked = targets_of(edge.partitioning, self.index, vertex.parallelism, receiver.parallelism)
             channels = [self._channel(edge, target) for target in linked]
-            return make_writer(
+            writer = make_writer(
                 edge.partitioning, channels, subtask=self.index, max_parallelism=receiver.max_parallelism
             )
+            writer.receiver = receiver.nodes[0].label
+            return writer
 
         chain = build_chain(
             vertex,

@@ -7,11 +7,16 @@ when there is nothing else to do, after the buffer timeout otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import SerializationError
 from penstock.runtime.codec import encode
 from penstock.runtime.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps, Values
+from penstock.runtime.key_selection import close_functions, open_functions
+
+if TYPE_CHECKING:
+    from penstock.runtime.context import OperatorContext
+    from penstock.runtime.key_selection import KeyFunction
 
 __all__ = ["BLOCK_RECORDS", "ChannelWriter", "ExchangeWriter", "Send"]
 
@@ -129,9 +134,29 @@ class ExchangeWriter:
         self.records = 0
         self.step = "?"
         """The step whose results are sent, for messages."""
+        self.receiver = "?"
+        """The step that the results are sent to, for messages."""
+        self.call: str | None = None
+        """How the program says which record goes where: by ``key_by`` or ``partition_custom``."""
         self.choice: Callable[..., Any] | None = None
         """The function of the program that decides which record goes where, for messages."""
-        self.key_selectors: tuple[Callable[[Any], Any], ...] = ()
+        self.key_function: KeyFunction | None = None
+        """What finds the keys of records, if they are sent by their keys."""
+        self.context: OperatorContext | None = None
+        """The surroundings of the step whose results are sent."""
+
+    def open(self) -> None:
+        """Open the functions of the program that decide which record goes where."""
+        if self.context is not None:
+            open_functions(self._functions(), self.context)
+
+    def close(self) -> None:
+        """Close them."""
+        close_functions(self._functions())
+
+    def _functions(self) -> list[Callable[..., Any]]:
+        selectors = [] if self.key_function is None else [self.key_function.selector]
+        return selectors if self.choice is None else [*selectors, self.choice]
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Take a run of records."""

@@ -106,7 +106,7 @@ class Pair(NamedTuple):
         (Holding([1]), "holds [1], which is of the class list", "tuple(...)"),
         (frozenset([1, math.nan]), "holds nan", "None for example"),
     ],
-    ids=repr,
+    ids=lambda each: type(each).__name__,
 )
 def test_what_has_no_value_to_compare_is_refused(key: Any, why: str, remedy: str) -> None:
     with pytest.raises(UnusableKeyError) as caught:
