@@ -51,6 +51,19 @@ note_failure(KeyFunction *self, PyObject *value)
     } else {
         Py_XSETREF(self->failure, failure);
     }
+    if (PyErr_GivenExceptionMatches(type, PyExc_StopIteration)) {
+        /* It would end the loop over the records without a word. */
+        PyObject *cause = error;
+        if (traceback != NULL) {
+            PyException_SetTraceback(cause, traceback);
+        }
+        Py_DECREF(type);
+        Py_XDECREF(traceback);
+        PyErr_SetString(PyExc_RuntimeError, "a key selector raised StopIteration");
+        PyErr_Fetch(&type, &error, &traceback);
+        PyErr_NormalizeException(&type, &error, &traceback);
+        PyException_SetCause(error, cause);
+    }
     PyErr_Restore(type, error, traceback);
 }
 
@@ -96,26 +109,30 @@ KeyFunction_call(PyObject *self, PyObject *const *arguments, size_t count, PyObj
     return key_of((KeyFunction *)self, arguments[0]);
 }
 
-/* Returns the keys of a run in a list; the run itself if its records are their keys. */
+/* Returns the keys of a run, each when it is asked for; the run itself if its records are their keys. */
 static PyObject *
 KeyFunction_keys_of(KeyFunction *self, PyObject *values)
 {
+    if (self->select != Py_None) {
+        return PyObject_CallFunctionObjArgs((PyObject *)&PyMap_Type, self, values, NULL);
+    }
     if (require(values, &PyList_Type, "a list of records") < 0) {
         return NULL;
     }
-    int is_record = self->select == Py_None;
-    PyObject *keys = is_record ? Py_NewRef(values) : PyList_New(0);
-    /* A key selector of the program may shorten the list. */
-    for (Py_ssize_t index = 0; keys != NULL && index < PyList_GET_SIZE(values); index++) {
-        PyObject *value = Py_NewRef(PyList_GET_ITEM(values, index));
-        PyObject *key = key_of(self, value);
-        Py_DECREF(value);
-        if (key == NULL || (!is_record && PyList_Append(keys, key) < 0)) {
-            Py_CLEAR(keys);
+    /* Looking at a key may run code of the program, which may shorten the list. */
+    for (Py_ssize_t index = 0; index < PyList_GET_SIZE(values); index++) {
+        PyObject *key = PyList_GET_ITEM(values, index);
+        if (!is_plain(key, DEPTH)) {
+            Py_INCREF(key);
+            PyObject *checked = key_of(self, key);
+            Py_DECREF(key);
+            if (checked == NULL) {
+                return NULL;
+            }
+            Py_DECREF(checked);
         }
-        Py_XDECREF(key);
     }
-    return keys;
+    return Py_NewRef(values);
 }
 
 static PyObject *

@@ -83,11 +83,13 @@ if TYPE_CHECKING or native is None:
                     failed = error
                 if failed is not None:
                     self._fail(failed, value)
-            if type(key) not in _PLAIN and self._check is not None:
-                self._check_all(self._check, [key], [value])
+            kind = type(key)
+            if kind in _PLAIN or self._check is None or (kind is tuple and _PLAIN.issuperset(map(type, key))):
+                return key
+            self._check_all(self._check, [key], [value])
             return key
 
-        def keys_of(self, values: Values) -> list[Any]:
+        def keys_of(self, values: Values) -> Iterable[Any]:
             """Return the keys of a run; the run itself if its records are their keys."""
             keys: list[Any] = values if self._select is None else []
             if self._select is not None:
@@ -110,6 +112,9 @@ if TYPE_CHECKING or native is None:
                 except Exception as own:
                     error = own
             self.failure = error, value
+            if isinstance(error, StopIteration):
+                message = "a key selector raised StopIteration"
+                raise RuntimeError(message) from error  # noqa: TRY004 - as generators do
             raise error
 
         def _check_all(self, check: Callable[[Any], None], keys: list[Any], values: Values) -> None:

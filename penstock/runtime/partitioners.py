@@ -106,9 +106,11 @@ class _ByKey(ExchangeWriter):
         self._has_many_keys = False
 
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
-        keys = self._keys_of(values)
-        if self._has_many_keys and len(values) >= WORTHWHILE_RUN and self._spread_ints(values, keys, timestamps):
-            return
+        keys: Any = self._keys_of(values)
+        if self._has_many_keys and len(values) >= WORTHWHILE_RUN:
+            keys = list(keys)
+            if self._spread_ints(values, keys, timestamps):
+                return
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
         _spread_by_key(
             values,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -46,6 +47,14 @@ def test_w_84_rescale_feeds_two_of_four(env: StreamExecutionEnvironment) -> None
 
 def test_shuffle_loses_nothing(env: StreamExecutionEnvironment) -> None:
     assert sorted(collect(env.from_sequence(1, 1000).shuffle().map(lambda n: n))) == list(range(1, 1001))
+
+
+def test_equal_keys_meet_whatever_they_look_like_and_whoever_sends_them(env: StreamExecutionEnvironment) -> None:
+    numbers, sets = [1, 1.0, True, Decimal("1.00")], [frozenset("abc"), frozenset("cba")]
+    spread = env.from_collection([(key, 1) for key in [*numbers, *sets]]).rebalance().map(lambda pair: pair)
+    counts = collect(spread.set_parallelism(3).key_by(lambda pair: pair[0]).sum(1).set_parallelism(3))
+    assert sorted(count for key, count in counts if key == 1) == [1, 2, 3, 4]
+    assert sorted(count for key, count in counts if key != 1) == [1, 2]
 
 
 def test_union_of_three(env: StreamExecutionEnvironment) -> None:
