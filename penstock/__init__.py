@@ -144,10 +144,10 @@ __all__ = [
     "TimeWindow", "TimeWindowSerializer", "TimedOutPartialMatchHandler", "TimerService", "TimestampAssigner",
     "TimestampTypeInfo", "TimestampedValue", "Trigger", "TriggerResult", "TumblingEventTimeWindows",
     "TumblingProcessingTimeWindows", "TupleTypeInfo", "TwoPhaseCommitSinkFunction", "TypeInformation", "TypeSerializer",
-    "Types", "UserEvent", "UserFunctionError", "ValueState", "ValueStateDescriptor", "VoidNamespaceSerializer",
-    "VoidTypeInfo", "Watermark", "WatermarkGenerator", "WatermarkOutput", "WatermarkStrategy", "Window",
-    "WindowAssigner", "WindowFunction", "WindowedStream", "WithinType", "WorkerLostError", "WriterContext",
-    "empty_result_predicate", "exception_type_predicate", "has_exception_predicate",
+    "Types", "UnusableKeyError", "UserEvent", "UserFunctionError", "ValueState", "ValueStateDescriptor",
+    "VoidNamespaceSerializer", "VoidTypeInfo", "Watermark", "WatermarkGenerator", "WatermarkOutput",
+    "WatermarkStrategy", "Window", "WindowAssigner", "WindowFunction", "WindowedStream", "WithinType",
+    "WorkerLostError", "WriterContext", "empty_result_predicate", "exception_type_predicate", "has_exception_predicate",
 ]  # fmt: skip
 
 # Where a name is looked for, in this order; small packages that most programs need come first.
