@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["VARIABLE", "native"]
 
 VARIABLE = "PENSTOCK_NATIVE"
-_INTERFACE = 2
+_INTERFACE = 3
 
 
 def _load() -> Any:

@@ -3,7 +3,7 @@
 #include "penstock_native.h"
 
 /* Counts up with every change of what is called from Python, so that penstock does not use another one than it knows. */
-#define INTERFACE 2
+#define INTERFACE 3
 
 PyObject *name_key, *name_time, *name_get, *name_pop, *name_view;
 
