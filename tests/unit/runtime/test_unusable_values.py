@@ -37,7 +37,13 @@ def test_partitioners_that_point_nowhere(target: Any) -> None:
     env = environment(2)
     stream = env.from_collection([("a", 1)]).name("the step").partition_custom(Pointing(target), lambda r: r[0])
     shown = "None" if target is None else f"{target!r} ({type(target).__name__})"
-    check(explained(stream.map(str)), "the step", Pointing.partition, f"The partitioner returned {shown}", "0 to 1")
+    check(
+        explained(stream.map(str)),
+        "partition_custom() before Map",
+        Pointing.partition,
+        f"The partitioner returned {shown}",
+        "0 to 1",
+    )
 
 
 def test_partitioners_may_use_numbers_of_numpy() -> None:
