@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["VARIABLE", "native"]
 
 VARIABLE = "PENSTOCK_NATIVE"
-_INTERFACE = 3
+_INTERFACE = 10
 
 
 def _load() -> Any:

@@ -3,7 +3,7 @@
 #include "penstock_native.h"
 
 /* Counts up with every change of what is called from Python, so that penstock does not use another one than it knows. */
-#define INTERFACE 3
+#define INTERFACE 10
 
 PyObject *name_key, *name_time, *name_get, *name_pop, *name_view;
 
@@ -19,9 +19,21 @@ require(PyObject *value, PyTypeObject *type, const char *what)
 
 static PyMethodDef functions[] = {
     {"are_all", (PyCFunction)(void (*)(void))are_all, METH_FASTCALL, "Tell whether all of a run are of one class."},
+    {"are_fixed", are_fixed, METH_O, "Tell whether none of the records of a run can change."},
     {"call_for_each", (PyCFunction)(void (*)(void))call_for_each, METH_FASTCALL,
      "Put a run of records through a function."},
+    {"count_references", (PyCFunction)(void (*)(void))count_references, METH_FASTCALL,
+     "Return how many references to the record there are where a result is handed over."},
+    {"copied", copied, METH_O, "Return a copy of a value that shares nothing that can change with it."},
+    {"copied_run", copied_run, METH_O, "Return copies of the records of a run."},
     {"fire_timers", (PyCFunction)(void (*)(void))fire_timers, METH_FASTCALL, "Fire the timers of one moment."},
+    {"gather_all", (PyCFunction)(void (*)(void))gather_all, METH_FASTCALL, "Take all results of a call."},
+    {"gather_more", (PyCFunction)(void (*)(void))gather_more, METH_FASTCALL, "Take further results of an iterator."},
+    {"handed_over", (PyCFunction)(void (*)(void))handed_over, METH_FASTCALL,
+     "Return what is emitted for a result that was made from a record."},
+    {"prepare_handover", (PyCFunction)(void (*)(void))prepare_handover, METH_FASTCALL,
+     "Say how kinds of values are told and copied."},
+    {"protect_run", protect_run, METH_O, "Replace the records of a run that others may change by copies."},
     {"spread_by_key", (PyCFunction)(void (*)(void))spread_by_key, METH_FASTCALL,
      "Spread records over the subtasks that own their keys."},
     {NULL},

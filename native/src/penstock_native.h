@@ -75,15 +75,55 @@ int require_keys(PyObject *keys);
 /* Returns an iterator of what a function returned; where there is none, the error carries that as "returned". */
 PyObject *iterator_of(PyObject *found);
 
-/* Appends what a function returned, and the time of the record once for each, and takes the reference to it. */
-int gather(PyObject *found, PyObject *results, PyObject *times, PyObject *time);
+/* Where results go, and how they are handed over. */
+typedef struct {
+    PyObject *results;
+    PyObject *times; /* None without timestamps */
+    int protects;    /* whether results that the program may still change are copied */
+    int may_stop;    /* whether a call with many results, or slow ones, may be left before its end */
+} Gathering;
+
+/* A function of the program that is called for the records of a run. */
+typedef struct {
+    PyObject *function;
+    PyObject *context; /* None for functions of the record alone */
+    PyObject *cell;
+    PyTypeObject *plain;
+    int is_access;
+    int has_times;
+} Call;
+
+/* A record of a run, its key or NULL, and its time or None; references to be given back. */
+typedef struct {
+    PyObject *value;
+    PyObject *key;
+    PyObject *time;
+} Taken;
+
+/* Appends what a function returned for a record, and the time of the record once for each, and takes the reference to it.
+   Returns 1 and the iterator of the results to come if it has stopped before the last. */
+int gather(PyObject *found, PyObject *input, const Gathering *to, PyObject *time, PyObject **rest);
+
+/* Returns what is handed to the next step for a value: itself if it cannot change, or if the given number of references
+   to it are all there are, and the same is true of what it holds; a copy otherwise. The record from which the value was
+   made may have another number of references. Takes the reference to the value. */
+PyObject *hand_over(PyObject *value, Py_ssize_t own, PyObject *input, Py_ssize_t references);
 
 /* Checks that a value is an instance of a type; raises TypeError otherwise. */
 int require(PyObject *value, PyTypeObject *type, const char *what);
 
 PyObject *are_all(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *are_fixed(PyObject *module, PyObject *values);
 PyObject *call_for_each(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *copied(PyObject *module, PyObject *value);
+PyObject *copied_run(PyObject *module, PyObject *values);
 PyObject *fire_timers(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *count_references(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *gather_all(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *gather_more(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *handed_over(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *prepare_handover(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *protect_run(PyObject *module, PyObject *values);
 PyObject *spread_by_key(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 #endif

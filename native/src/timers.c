@@ -110,14 +110,14 @@ take(PyObject *bucket, PyObject *owner)
     return is_there <= 0 ? is_there : PyDict_DelItem(bucket, owner) < 0 ? -1 : 1;
 }
 
-/* fire_timers(timestamp, bucket, call, cell, plain, context, results, times)
+/* fire_timers(timestamp, bucket, call, cell, plain, context, results, times, protects)
 
    Owners that are deleted meanwhile do not fire, owners that are added meanwhile stay for the next time. */
 PyObject *
 fire_timers(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
-    if (count != 8) {
-        PyErr_SetString(PyExc_TypeError, "fire_timers takes eight arguments");
+    if (count != 9) {
+        PyErr_SetString(PyExc_TypeError, "fire_timers takes nine arguments");
         return NULL;
     }
     PyObject *timestamp = arguments[0], *bucket = arguments[1], *call = arguments[2], *cell = arguments[3];
@@ -127,6 +127,7 @@ fire_timers(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t 
         || require(results, &PyList_Type, "a list") < 0 || require(times, &PyList_Type, "a list") < 0) {
         return NULL;
     }
+    Gathering to = {results, times, PyObject_IsTrue(arguments[8]), 0};
     PyObject *owners = PyDict_Keys(bucket);
     if (owners == NULL) {
         return NULL;
@@ -152,9 +153,7 @@ fire_timers(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t 
         if (found == NULL) {
             goto failed;
         }
-        if (found == Py_None) {
-            Py_DECREF(found);
-        } else if (gather(found, results, times, timestamp) < 0) {
+        if (gather(found, NULL, &to, timestamp, NULL) < 0) {
             goto failed;
         }
     }

@@ -16,6 +16,7 @@ from penstock.runtime.grouped_fields import add_group, are_groupable, can_group
 from penstock.runtime.window_contents import ACCUMULATOR, ELEMENTS, adding_of
 from penstock.runtime.window_functions import frees_state
 from penstock.runtime.window_operator import WindowOperator, WindowTimer
+from penstock.statestore.copying import are_fixed, copied
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.triggers import EventTimeTrigger
 from penstock.vocabulary.window_assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
@@ -85,8 +86,24 @@ class AlignedWindowOperator(WindowOperator):
             return
         if self._unchecked is not None:
             self._check_first(values)
-        self._add(values, timestamps)
+        if self._slide < self._size and self.protects and not are_fixed(values):
+            self._add_copies(values, timestamps)
+        else:
+            self._add(values, timestamps)
         self._flush()
+
+    def _add_copies(self, values: Values, timestamps: list[int]) -> None:
+        """Put a copy of each record into each of its windows: functions may change what a window holds."""
+        key_of, keys, put = self._key, self.context.keys, self._put
+        low, high, windows = _NO_PANE
+        for value, timestamp in zip(values, timestamps, strict=True):
+            if not low <= timestamp < high:
+                low, high, windows = self._pane_at(timestamp)
+            keys.key = key = key_of(value)
+            if not windows:
+                self._add_singly(key, value, timestamp)
+            for entries in windows:
+                put(entries, key, copied(value))
 
     def _reduce(self, values: Values, timestamps: list[int]) -> None:
         assert self._accumulation is not None
@@ -235,7 +252,7 @@ class AlignedWindowOperator(WindowOperator):
             is_skipped = False
             has_fired = last_moment <= watermark or start in self._fired
             entries = self._fired_window(start) if has_fired else self._open_window(start)
-            self._put(entries, key, value)
+            self._put(entries, key, self._copied(value))
             if has_fired:
                 self._fire(TimeWindow(start, start + self._size), {key: entries[key]})
         if is_skipped:
@@ -295,6 +312,8 @@ class AlignedWindowOperator(WindowOperator):
             if known is not None:
                 keys.key = key
                 elements = known.copy() if how is None else [known if result_of is None else result_of(known)]
+                if self._lateness:  # the function may change what it is given, and the window may be seen again
+                    elements = self._copied_run(elements)
                 self._emit_window(window, evaluate(window, elements))
 
     def event_timers(self) -> list[WindowTimer]:

@@ -20,6 +20,7 @@ from penstock.runtime.async_queues import AnswerQueue, Marker, OrderedAnswers, R
 from penstock.runtime.context import prepare_function
 from penstock.runtime.event_loop_thread import EventLoopThread
 from penstock.runtime.operator import Operator
+from penstock.statestore.copying import protect_run
 from penstock.vocabulary.state_descriptors import ListStateDescriptor
 from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
@@ -147,6 +148,8 @@ class AsyncWaitOperator(Operator):
         if request.error is not None:
             raise request.error
         request.results = _checked(self.function.timeout(value), self.function.timeout, value)
+        if self.protects:
+            protect_run(request.results)
 
     def _emit_ready(self) -> None:
         values: Values = []
@@ -178,6 +181,8 @@ class AsyncWaitOperator(Operator):
         try:
             async with limit:
                 request.results = await self._attempt(request.value)
+            if self.protects:
+                protect_run(request.results)
         except asyncio.CancelledError:
             return  # the operator is being closed
         except TimeoutError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.functions import resolve_function
 from penstock.runtime.stateless import FunctionOperator
+from penstock.statestore.copying import protect_run
 from penstock.vocabulary.batch_functions import FilterBatchesFunction, MapBatchesFunction
 from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
@@ -81,6 +82,8 @@ class MapBatchesOperator(FunctionOperator):
         results = self._listed(self._call(values if self._prepare is None else self._prepare(values)))
         if len(results) != count:
             raise _wrong_length(self.function, "map_batches", len(results), count)
+        if self.protects:
+            protect_run(results)
         self.output.emit(results, timestamps)
 
 
@@ -106,6 +109,8 @@ class FilterBatchesOperator(FunctionOperator):
         if len(answers) != len(values):
             raise _wrong_length(self.function, "filter_batches", len(answers), len(values))
         kept = list(compress(values, answers))
+        if self.protects:
+            protect_run(kept)
         if kept:
             self.output.emit(kept, None if timestamps is None else list(compress(timestamps, answers)))
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from penstock.errors import StateAccessError
 from penstock.runtime.last_yield import returning
 from penstock.runtime.process import KeyedProcessOperator, RecordContext, TimerContext, with_collector
-from penstock.runtime.record_calls import call_for_each
-from penstock.runtime.stateless import FunctionOperator
-from penstock.runtime.tagged import emit_results
+from penstock.runtime.sliced_calls import SlicedCallsOperator
 from penstock.runtime.timer_service import UnkeyedTimerService
 from penstock.vocabulary.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from penstock.vocabulary.state import ReadOnlyBroadcastState
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from penstock.runtime.context import OperatorContext
     from penstock.runtime.elements import Timestamps, Values
     from penstock.runtime.output import Output
+    from penstock.runtime.pending_results import PendingResults
     from penstock.runtime.timer_service import KeyedTimerService
     from penstock.vocabulary.output_tag import OutputTag
     from penstock.vocabulary.state import BroadcastState
@@ -89,8 +88,10 @@ class _States:
 class _SideContext:
     """What the contexts of both sides have in common."""
 
-    def __init__(self, output: Output, service: TimerService, states: _States) -> None:
-        self._output = output
+    results: PendingResults
+    """What the function has emitted so far."""
+
+    def __init__(self, service: TimerService, states: _States) -> None:
         self._service = service
         self._states = states
         self.time: int | None = None
@@ -108,8 +109,8 @@ class _SideContext:
         return self._service.current_watermark()
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        """Send a value to a side output."""
-        self._output.side(output_tag.tag_id)([value], None if self.time is None else [self.time])
+        """Send a value to a side output, behind what was emitted before it."""
+        self.results.emit_aside(output_tag, value, self.time)
 
 
 class _DataContext(_SideContext, BroadcastProcessFunction.ReadOnlyContext):
@@ -137,8 +138,8 @@ class _BroadcastContext(_SideContext, BroadcastProcessFunction.Context):
 class _KeyedBroadcastContext(_BroadcastContext, KeyedBroadcastProcessFunction.Context):
     """What the function sees while it handles a broadcast record beside a keyed stream."""
 
-    def __init__(self, output: Output, service: TimerService, states: _States, context: OperatorContext) -> None:
-        super().__init__(output, service, states)
+    def __init__(self, service: TimerService, states: _States, context: OperatorContext) -> None:
+        super().__init__(service, states)
         self._context = context
 
     def apply_to_keyed_state(self, state_descriptor: Any, function: Any) -> None:
@@ -166,7 +167,7 @@ class _KeyedTimerContext(TimerContext, _KeyedDataContext, KeyedBroadcastProcessF
     """What the function sees while a timer fires."""
 
 
-class BroadcastOperator(FunctionOperator):
+class BroadcastOperator(SlicedCallsOperator):
     """A broadcast process function on a stream without keys."""
 
     def __init__(self, step: BroadcastProcessStep) -> None:
@@ -178,25 +179,22 @@ class BroadcastOperator(FunctionOperator):
         context = self.context
         self._service = UnkeyedTimerService(context.clock, context.info.name)
         states = _States(self._step, context)
-        self._data = _DataContext(self.output, self._service, states)
-        self._broadcast = _BroadcastContext(self.output, self._service, states)
+        self._data = _DataContext(self._service, states)
+        self._broadcast = _BroadcastContext(self._service, states)
+        self._data.results = self._broadcast.results = self.results
         super().open()
         self._first = returning(with_collector(self.function.process_element, 2))
         self._second = returning(with_collector(self.function.process_broadcast_element, 2))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element``."""
-        results, times = call_for_each(self._first, values, timestamps, self._data, None, self.context.keys)
-        if results:
-            emit_results(self.output, results, times)
+        self.put_through(self._first, values, timestamps, self._data, None)
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Put each broadcast record through ``process_broadcast_element``."""
-        results, times = call_for_each(self._second, values, timestamps, self._broadcast, None, self.context.keys)
-        if results:
-            emit_results(self.output, results, times)
+        self.put_through(self._second, values, timestamps, self._broadcast, None)
 
-    def process_watermark(self, timestamp: int) -> None:
+    def on_watermark(self, timestamp: int) -> None:
         """Remember event time for the function's contexts."""
         self._service.watermark = timestamp
         self.output.emit_watermark(timestamp)
@@ -213,7 +211,8 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
         states = _States(self._step, self.context)
         self._record = _KeyedDataContext(self.output, service, states, self.context)
         self._timer = _KeyedTimerContext(self.output, service, states, self.context)
-        self._broadcast = _KeyedBroadcastContext(self.output, service, states, self.context)
+        self._broadcast = _KeyedBroadcastContext(service, states, self.context)
+        self._broadcast.results = self.results
 
     def _resolve(self) -> None:
         super()._resolve()
@@ -221,6 +220,4 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Put each broadcast record through ``process_broadcast_element``, outside of every key."""
-        results, times = call_for_each(self._second, values, timestamps, self._broadcast, None, self.context.keys)
-        if results:
-            emit_results(self.output, results, times)
+        self.put_through(self._second, values, timestamps, self._broadcast, None)

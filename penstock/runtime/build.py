@@ -17,6 +17,7 @@ from penstock.runtime.batched import FilterBatchesOperator, MapBatchesOperator
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.runtime.cep.pattern_set_operator import PatternSetOperator
 from penstock.runtime.clock_windows import ClockWindowOperator, has_clock_windows
+from penstock.runtime.flat_map import FlatMapOperator
 from penstock.runtime.key_selection import key_function
 from penstock.runtime.multi_input_builders import MULTI_INPUT_BUILDERS
 from penstock.runtime.own_attributes import give_own_attributes
@@ -28,7 +29,7 @@ from penstock.runtime.sink_writing import GlobalCommitOperator, SinkOperator
 from penstock.runtime.source import SplitSourceOperator
 from penstock.runtime.source_function import SourceFunctionOperator
 from penstock.runtime.stateful import StatefulOperator
-from penstock.runtime.stateless import FilterOperator, FlatMapOperator, MapOperator
+from penstock.runtime.stateless import FilterOperator, MapOperator
 from penstock.runtime.timestamps import TimestampOperator
 from penstock.runtime.window_operator import WindowOperator
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.runtime.build import build_operator
 from penstock.runtime.key_selection import close_functions, open_functions, selectors_of
+from penstock.runtime.operator import Operator
 from penstock.runtime.output import Output, Receiver
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from penstock.graph.plan import Edge, Vertex
     from penstock.runtime.context import OperatorContext
     from penstock.runtime.elements import Element
-    from penstock.runtime.operator import Operator
     from penstock.runtime.writer import ExchangeWriter
 
 __all__ = ["Chain", "build_chain"]
@@ -30,6 +30,8 @@ class Chain:
         self.nodes = [node for node, _ in operators]
         self.operators = [operator for _, operator in operators]
         self.writers = writers
+        # Those that may leave something unfinished.
+        self.sliced = [each for each in self.operators if type(each).is_unfinished is not Operator.is_unfinished]
         self._opened: list[Operator] = []
         self._opened_writers: list[ExchangeWriter] = []
 
@@ -48,10 +50,29 @@ class Chain:
             open_functions(selectors_of(operator.key_functions), operator.context)
             operator.open()
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether an operator was left in the middle of something."""
+        return any(operator.is_unfinished for operator in self.sliced)
+
+    @property
+    def may_be_left(self) -> bool:
+        """Tell whether a snapshot may be taken now."""
+        return all(operator.may_be_left for operator in self.sliced)
+
+    def work_off(self) -> None:
+        """Go on with what is unfinished: the last operator first, so that no other one gets too far ahead of it."""
+        for operator in reversed(self.sliced):
+            if operator.is_unfinished:
+                operator.work_off()
+                return
+
     def end_input(self) -> None:
         """Tell the operators, the first first, that no more records come."""
         for operator in self.operators:
             operator.end_input()
+            while self.is_unfinished:
+                self.work_off()
 
     def quiesce(self) -> None:
         """Let no timer of processing time fire any more."""
@@ -108,7 +129,9 @@ def build_chain(
         receivers[edge.source_node, edge.tag].append(writer)
     for node in reversed(vertex.nodes):
         sides = {tag: found for (source, tag), found in receivers.items() if source == node.id and tag is not None}
-        operators[node.id].setup(make_context(node), Output(receivers[node.id, None], sides))
+        context = make_context(node)
+        copies = not context.execution_config.is_object_reuse_enabled()
+        operators[node.id].setup(context, Output(receivers[node.id, None], sides, copies=copies))
     for edge, writer in zip(outputs, writers, strict=True):
         writer.context = operators[edge.source_node].context
     return Chain([(node, operators[node.id]) for node in vertex.nodes], writers)

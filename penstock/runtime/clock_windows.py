@@ -50,8 +50,10 @@ class ClockWindowOperator(WindowOperator):
         if self._heap_state is None:
             super().process(values, timestamps)
             return
-        for window in self.step.assigner.assign_windows(values[0], MIN_TIMESTAMP, self._assigner_context):
-            self._add_run(window, values, self._heap_state)
+        windows = self.step.assigner.assign_windows(values[0], MIN_TIMESTAMP, self._assigner_context)
+        for number, window in enumerate(windows):
+            # Each window has records of its own, as a function may change what its window holds.
+            self._add_run(window, self._copied_run(values) if number else values, self._heap_state)
 
     def _add_run(self, window: TimeWindow, values: Values, backend: HeapStateBackend) -> None:
         entries, put, keys = backend.entries(self._descriptor, window), self._put, self.context.keys

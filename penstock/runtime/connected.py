@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.key_functions import keys_of
 from penstock.runtime.last_yield import returning
 from penstock.runtime.process import KeyedProcessOperator, RecordContext, TimerContext, with_collector
-from penstock.runtime.record_calls import call_for_each
+from penstock.runtime.sliced_calls import SlicedCallsOperator
 from penstock.runtime.stateless import FunctionOperator
-from penstock.runtime.tagged import emit_results
 from penstock.runtime.timer_service import UnkeyedTimerService
+from penstock.runtime.value_calls import map_each
 from penstock.vocabulary.process_functions import CoProcessFunction, KeyedCoProcessFunction
 
 if TYPE_CHECKING:
@@ -68,11 +68,18 @@ class CoMapOperator(_CoFunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit the result of ``map1`` for each record."""
-        self._emit([self._first(value) for value in values], timestamps)
+        self._map(self._first, values, timestamps)
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Emit the result of ``map2`` for each record."""
-        self._emit([self._second(value) for value in values], timestamps)
+        self._map(self._second, values, timestamps)
+
+    def _map(self, call: Callable[[Any], Any], values: Values, timestamps: Timestamps) -> None:
+        results: Values = []
+        try:
+            map_each(call, values, results, self.hand_over)
+        finally:
+            self._emit(results, None if timestamps is None else timestamps[: len(results)])
 
     def _emit(self, results: Values, timestamps: Timestamps) -> None:
         if any(result is None for result in results):
@@ -83,7 +90,7 @@ class CoMapOperator(_CoFunctionOperator):
             self.output.emit(results, timestamps)
 
 
-class CoFlatMapOperator(_CoFunctionOperator):
+class CoFlatMapOperator(_CoFunctionOperator, SlicedCallsOperator):
     """Any number of results per record."""
 
     def open(self) -> None:
@@ -94,26 +101,14 @@ class CoFlatMapOperator(_CoFunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit what ``flat_map1`` makes of each record."""
-        self._run(self._first, values, timestamps)
+        self.put_through(self._first, values, timestamps, None, None)
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Emit what ``flat_map2`` makes of each record."""
-        self._run(self._second, values, timestamps)
-
-    def _run(self, call: Callable[[Any], Any], values: Values, timestamps: Timestamps) -> None:
-        results: Values = []
-        times: Timestamps = None if timestamps is None else []
-        for position, value in enumerate(values):
-            found = call(value)
-            if found is not None:
-                results.extend(found)
-                if times is not None and timestamps is not None:
-                    times.extend([timestamps[position]] * (len(results) - len(times)))
-        if results:
-            self.output.emit(results, times)
+        self.put_through(self._second, values, timestamps, None, None)
 
 
-class CoProcessOperator(FunctionOperator):
+class CoProcessOperator(SlicedCallsOperator):
     """A process function on two streams without keys."""
 
     def __init__(self, step: CoProcessStep) -> None:
@@ -124,24 +119,20 @@ class CoProcessOperator(FunctionOperator):
         context = self.context
         self._service = UnkeyedTimerService(context.clock, context.info.name)
         self._record = _CoContext(self.output, self._service, context.keys)
+        self._record.results = self.results
         super().open()
         self._first = returning(with_collector(self.function.process_element1, 2))
         self._second = returning(with_collector(self.function.process_element2, 2))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element1``."""
-        self._run(self._first, values, timestamps)
+        self.put_through(self._first, values, timestamps, self._record, None)
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element2``."""
-        self._run(self._second, values, timestamps)
+        self.put_through(self._second, values, timestamps, self._record, None)
 
-    def _run(self, call: Callable[..., Any], values: Values, timestamps: Timestamps) -> None:
-        results, times = call_for_each(call, values, timestamps, self._record, None, self.context.keys)
-        if results:
-            emit_results(self.output, results, times)
-
-    def process_watermark(self, timestamp: int) -> None:
+    def on_watermark(self, timestamp: int) -> None:
         """Remember event time for the function's context."""
         self._service.watermark = timestamp
         self.output.emit_watermark(timestamp)
@@ -165,11 +156,11 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element1``, with its key current."""
-        self._put_through(self._first, values, timestamps, self._first_keys(values))
+        self.put_through(self._first, values, timestamps, self._record, self._first_keys(values))
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element2``, with its key current."""
-        self._put_through(self._second, values, timestamps, self._second_keys(values))
+        self.put_through(self._second, values, timestamps, self._record, self._second_keys(values))
 
 
 def _no_keys(_: Values) -> None:

@@ -20,8 +20,10 @@ from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.join_buffer import HeapJoinBuffer, JoinBuffer, join_buffer
 from penstock.runtime.late_records import LateRecords
 from penstock.runtime.operator import Operator
+from penstock.runtime.pending_results import PendingResults
 from penstock.runtime.process import with_collector
-from penstock.runtime.tagged import emit_results
+from penstock.runtime.record_calls import gather_all
+from penstock.statestore.copying import are_fixed, copied
 from penstock.statestore.snapshot import EVENT_TIME, Timer
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.process_functions import ProcessJoinFunction
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from penstock.graph.multi_input_steps import IntervalJoinStep
     from penstock.runtime.elements import Timestamps, Values
     from penstock.runtime.join_buffer import Entry
-    from penstock.runtime.output import Output
     from penstock.vocabulary.output_tag import OutputTag
 
 __all__ = ["IntervalJoinOperator"]
@@ -44,8 +45,8 @@ _CLEANUPS_PER_INTERVAL = 4
 class _PairContext(ProcessJoinFunction.Context):
     """What a join function sees; one object, renewed for each pair."""
 
-    def __init__(self, output: Output) -> None:
-        self._output = output
+    def __init__(self, results: PendingResults) -> None:
+        self.results = results
         self.left: int | None = None
         self.right: int | None = None
         self.time = 0
@@ -64,7 +65,7 @@ class _PairContext(ProcessJoinFunction.Context):
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
         """Send a value to a side output, with the event time of the results."""
-        self._output.side(output_tag.tag_id)([value], [self.time])
+        self.results.emit_aside(output_tag, value, self.time)
 
     @staticmethod
     def _known(timestamp: int | None, side: str) -> int:
@@ -101,6 +102,8 @@ class _Side:
         self.is_padded = is_padded
         """Whether a record without partner comes out; then each is kept as ``[record, has a partner]``."""
         self.late = late
+        self.is_changeable = isinstance(buffer, HeapJoinBuffer) and not buffer.is_fixed
+        """Whether records that can change have come."""
         self.cleanups = Cleanups()
         # The moment at which a record of an outer join comes out can be seen, that at which one is forgotten cannot.
         self.cleanup_step = 1 if is_padded else max(1, (high - low) // _CLEANUPS_PER_INTERVAL)
@@ -140,7 +143,9 @@ class IntervalJoinOperator(Operator):
         step, context = self.step, self.context
         backend = context.keyed_state()
         self.watermark = MIN_TIMESTAMP
-        self._pair = _PairContext(self.output)
+        self._results = PendingResults(self.output, protects=self.protects)
+        self._results.begin(has_timestamps=True)
+        self._pair = _PairContext(self._results)
         self._left, self._right = (
             _Side(
                 name,
@@ -158,8 +163,6 @@ class IntervalJoinOperator(Operator):
             )
         )
         self._delay = max((side.life for side in (self._left, self._right) if side.is_padded), default=0)
-        self._results: Values = []
-        self._times: list[int] = []
         open_function(self.function, context)
         self._call = with_collector(self.function.process_element, 3)
 
@@ -179,12 +182,14 @@ class IntervalJoinOperator(Operator):
     def _join(self, values: Values, timestamps: Timestamps, own: _Side, other: _Side) -> None:
         if timestamps is None or MIN_TIMESTAMP in timestamps:
             raise self._missing_timestamp(values[0 if timestamps is None else timestamps.index(MIN_TIMESTAMP)])
+        if not own.is_changeable and not are_fixed(values):
+            own.is_changeable = True
         if isinstance(own.buffer, HeapJoinBuffer) and isinstance(other.buffer, HeapJoinBuffer):
             self._join_on_heap(values, timestamps, own, other, own.buffer, other.buffer)
         else:
             self._join_on_state(values, timestamps, own, other)
         own.late.flush()
-        self._flush()
+        self._results.emit()
 
     def _join_on_state(self, values: Values, timestamps: list[int], own: _Side, other: _Side) -> None:
         keys, watermark, emit_pairs = self.context.keys, self.watermark, self._pairing(own, other)
@@ -250,9 +255,9 @@ class IntervalJoinOperator(Operator):
 
     def _pairing(self, own: _Side, other: _Side) -> Callable[[Any, int, Sequence[Entry]], None]:
         """Return what calls the function for a record and its partners, for a run of records of one side."""
-        pair, call, results, times = self._pair, self._call, self._results, self._times
-        add, add_time = results.append, times.append
+        pair, call, results, protects = self._pair, self._call, self._results, self.protects
         is_left, is_padded = own.is_left, other.is_padded
+        copies = protects and (own.is_changeable or other.is_changeable)
 
         def emit_pairs(value: Any, timestamp: int, found: Sequence[Entry]) -> None:
             for other_time, partner in found:
@@ -261,11 +266,12 @@ class IntervalJoinOperator(Operator):
                 if is_padded:
                     partner[1] = True
                     partner = partner[0]
-                made = call(value, partner, pair) if is_left else call(partner, value, pair)
+                # The function may change what it is given, and both records may meet others.
+                given = copied(value) if copies else value
+                partner = copied(partner) if copies else partner
+                made = call(given, partner, pair) if is_left else call(partner, given, pair)
                 if made is not None:
-                    for result in made:
-                        add(result)
-                        add_time(time)
+                    gather_all(made, time, results.values, results.times, protects=protects)
 
         return emit_pairs
 
@@ -273,7 +279,7 @@ class IntervalJoinOperator(Operator):
         """Forget what can find no partner any more; in outer joins it comes out first."""
         self.watermark = timestamp
         self._clean_up(timestamp)
-        self._flush()
+        self._results.emit()
         if self._delay and timestamp != MAX_TIMESTAMP:
             timestamp = max(timestamp - self._delay, MIN_TIMESTAMP)
         self.output.emit_watermark(timestamp)
@@ -331,15 +337,9 @@ class IntervalJoinOperator(Operator):
         pair.time = timestamp
         pair.left, pair.right = (timestamp, None) if side.is_left else (None, timestamp)
         made = self._call(value, None, pair) if side.is_left else self._call(None, value, pair)
+        results = self._results
         if made is not None:
-            self._results.extend(made)
-            self._times.extend([timestamp] * (len(self._results) - len(self._times)))
-
-    def _flush(self) -> None:
-        if self._results:
-            results, times = self._results, self._times
-            self._results, self._times = [], []
-            emit_results(self.output, results, times)
+            gather_all(made, timestamp, results.values, results.times, protects=self.protects)
 
     def _missing_timestamp(self, value: Any) -> MissingTimestampError:
         return MissingTimestampError(

@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.statestore.copying import are_fixed, copied
 from penstock.statestore.heap import HeapStateBackend
-from penstock.statestore.heap_table import isolated
 from penstock.vocabulary.state_descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
@@ -74,13 +74,21 @@ class HeapJoinBuffer(JoinBuffer):
             self.added += len(entries)
         self.release()
 
+    @property
+    def is_fixed(self) -> bool:
+        """Tell whether none of the records can change; a mark beside a record is ours."""
+        return all(
+            are_fixed([record[0] if self._is_padded else record for _, record in entries])
+            for entries in self.entries.values()
+        )
+
     def store(self) -> None:
         """Put all records into the keyed state, for a snapshot; what a program changes later is not changed there."""
         self.release()
         for key, entries in self.entries.items():
             buckets: dict[int, list[Any]] = {}
             for time, record in entries:
-                stored = [isolated(record[0]), record[1]] if self._is_padded else isolated(record)
+                stored = [copied(record[0]), record[1]] if self._is_padded else copied(record)
                 buckets.setdefault(time, []).append(stored)
             self._keys.key = key
             self._state.put_all(buckets)

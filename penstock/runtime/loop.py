@@ -103,7 +103,8 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
         block = None if is_full else inbox.take(0)
         if block is not None:
             task.receive(block)
-        has_worked = task.poll_sources() or block is not None
+        has_worked = task.work_off() or block is not None
+        has_worked = task.poll_sources() or has_worked
         has_worked = task.processing_time.fire_due() or has_worked
         now = clock.now()
         kept_back = pause - (now - last_sent)

@@ -32,10 +32,14 @@ class Operator:
     key_functions: tuple[KeyFunction, ...] = ()
     """What finds the keys of records, with the key selectors of the program in them."""
 
+    protects: bool
+    """Whether what the program might still change is copied when it is emitted: unless objects are reused."""
+
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Give the operator its surroundings; nothing runs yet."""
         self.context = context
         self.output = output
+        self.protects = not context.execution_config.is_object_reuse_enabled()
 
     @property
     def is_full(self) -> bool:
@@ -46,6 +50,19 @@ class Operator:
     def is_waiting(self) -> bool:
         """Tell whether something outside will make the operator emit, without any input."""
         return False
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether something was begun, and left so that the task gets its turn: ``work_off`` goes on with it."""
+        return False
+
+    @property
+    def may_be_left(self) -> bool:
+        """Tell whether a snapshot may be taken now; not in the middle of something that a snapshot cannot hold."""
+        return not self.is_unfinished
+
+    def work_off(self) -> None:
+        """Go on, for a moment, with what is unfinished."""
 
     @property
     def may_end(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from penstock.runtime.elements import Timestamps, Values
+from penstock.statestore.copying import copied_run
 
 __all__ = ["Emit", "Output", "Receiver"]
 
@@ -32,17 +33,18 @@ def _nowhere(values: Values, timestamps: Timestamps) -> None:
     """Drop records nobody reads."""
 
 
-def _fan_out(receivers: Sequence[Receiver]) -> Emit:
+def _fan_out(receivers: Sequence[Receiver], *, copies: bool) -> Emit:
     if not receivers:
         return _nowhere
     if len(receivers) == 1:
         return receivers[0].process
     *others, last = [receiver.process for receiver in receivers]
+    # A receiver may keep or change the records and the lists it is given, so all but one get copies.
+    copy = copied_run if copies else list.copy
 
     def emit(values: Values, timestamps: Timestamps) -> None:
-        # A receiver may keep or change the lists it is given, so all but one get copies.
         for process in others:
-            process(values.copy(), None if timestamps is None else timestamps.copy())
+            process(copy(values), None if timestamps is None else timestamps.copy())
         last(values, timestamps)
 
     return emit
@@ -53,10 +55,17 @@ class Output:
 
     __slots__ = ("_all", "_sides", "emit")
 
-    def __init__(self, main: Sequence[Receiver], sides: Mapping[str, Sequence[Receiver]] | None = None) -> None:
+    def __init__(
+        self,
+        main: Sequence[Receiver],
+        sides: Mapping[str, Sequence[Receiver]] | None = None,
+        *,
+        copies: bool = True,
+    ) -> None:
+        """Wire an operator to its successors; ``copies`` says that each of several gets records of its own."""
         sides = sides or {}
-        self.emit: Emit = _fan_out(main)
-        self._sides = {tag: _fan_out(receivers) for tag, receivers in sides.items()}
+        self.emit: Emit = _fan_out(main, copies=copies)
+        self._sides = {tag: _fan_out(receivers, copies=copies) for tag, receivers in sides.items()}
         self._all = [*main, *(receiver for receivers in sides.values() for receiver in receivers)]
 
     def side(self, tag_id: str) -> Emit:

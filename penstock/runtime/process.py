@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context_access import ContextAccess
 from penstock.runtime.functions import ListCollector, takes_collector
 from penstock.runtime.key_functions import keys_of
 from penstock.runtime.last_yield import returning
-from penstock.runtime.record_calls import call_for_each, call_for_timers
-from penstock.runtime.stateless import FunctionOperator
-from penstock.runtime.tagged import emit_results
+from penstock.runtime.record_calls import call_for_timers, gather_all
+from penstock.runtime.sliced_calls import SlicedCallsOperator
 from penstock.runtime.timer_service import KeyedTimerService, UnkeyedTimerService
 from penstock.runtime.timers import InternalTimers, one_by_one
 from penstock.vocabulary.process_functions import KeyedProcessFunction
 from penstock.vocabulary.runtime_mode import TimeDomain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.pending_results import PendingResults
     from penstock.runtime.timers import Bucket
     from penstock.vocabulary.output_tag import OutputTag
 
@@ -29,12 +30,14 @@ __all__ = ["KeyedProcessOperator", "ProcessOperator", "RecordContext", "TimerCon
 class RecordContext(ContextAccess, KeyedProcessFunction.Context):
     """What a process function sees while it handles a record."""
 
-    __slots__ = ()
+    __slots__ = ("results",)
+
+    results: PendingResults
+    """What the function has emitted so far."""
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        """Send a value to a side output."""
-        time = self.time
-        self._output.side(output_tag.tag_id)([value], None if time is None else [time])
+        """Send a value to a side output, behind what was emitted before it."""
+        self.results.emit_aside(output_tag, value, self.time)
 
 
 class TimerContext(RecordContext, KeyedProcessFunction.OnTimerContext):
@@ -49,7 +52,7 @@ class TimerContext(RecordContext, KeyedProcessFunction.OnTimerContext):
         return self.domain
 
 
-class ProcessOperator(FunctionOperator):
+class ProcessOperator(SlicedCallsOperator):
     """A process function on a stream without keys."""
 
     _call: Callable[..., Any]
@@ -59,22 +62,21 @@ class ProcessOperator(FunctionOperator):
         info = self.context.info
         self._service = UnkeyedTimerService(self.context.clock, info.name)
         self._record = RecordContext(self.output, self._service, self.context.keys)
+        self._record.results = self.results
         super().open()
         self._call = returning(with_collector(self.function.process_element, 2))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function."""
-        results, times = call_for_each(self._call, values, timestamps, self._record, None, self.context.keys)
-        if results:
-            emit_results(self.output, results, times)
+        self.put_through(self._call, values, timestamps, self._record, None)
 
-    def process_watermark(self, timestamp: int) -> None:
+    def on_watermark(self, timestamp: int) -> None:
         """Remember event time for the function's context."""
         self._service.watermark = timestamp
         self.output.emit_watermark(timestamp)
 
 
-class KeyedProcessOperator(FunctionOperator):
+class KeyedProcessOperator(SlicedCallsOperator):
     """A process function on a keyed stream: with state, timers and the current key."""
 
     _call: Callable[..., Any]
@@ -93,9 +95,8 @@ class KeyedProcessOperator(FunctionOperator):
             on_event_time=self._on_event_time,
             on_processing_time=one_by_one(self._on_processing_time),
         )
-        self._fired: Values = []
-        self._fired_times: list[int] = []
         self._make_contexts(KeyedTimerService(self.timers))
+        self._record.results = self._timer.results = self.results
         super().open()
         self._resolve()
         self._call_timer = returning(with_collector(self.function.on_timer, 2))
@@ -111,39 +112,52 @@ class KeyedProcessOperator(FunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function, with its key current."""
-        self._put_through(self._call, values, timestamps, self._keys_of(values))
+        self.put_through(self._call, values, timestamps, self._record, self._keys_of(values))
 
-    def _put_through(
-        self, call: Callable[..., Any], values: Values, timestamps: Timestamps, record_keys: Iterable[Any] | None
-    ) -> None:
-        results, times = call_for_each(call, values, timestamps, self._record, record_keys, self.context.keys)
-        if results:
-            emit_results(self.output, results, times)
-
-    def process_watermark(self, timestamp: int) -> None:
+    def on_watermark(self, timestamp: int) -> None:
         """Fire event-time timers; their results go out before the watermark."""
-        self.timers.advance_watermark(timestamp)
-        if self._fired:
-            fired, times = self._fired, self._fired_times
-            self._fired, self._fired_times = [], []
-            emit_results(self.output, fired, times)
+        self.results.begin(has_timestamps=True)
+        try:
+            self.timers.advance_watermark(timestamp)
+        finally:
+            self.results.emit()
         self.output.emit_watermark(timestamp)
 
     def _on_event_time(self, timestamp: int, bucket: Bucket) -> None:
-        context = self._timer
+        context, results = self._timer, self.results
         context.domain = TimeDomain.EVENT_TIME
-        keys, fired, times = self.context.keys, self._fired, self._fired_times
-        call_for_timers(self._call_timer, timestamp, bucket, context, keys, fired, times)
+        assert results.times is not None
+        call_for_timers(
+            self._call_timer,
+            timestamp,
+            bucket,
+            context,
+            self.context.keys,
+            results.values,
+            results.times,
+            protects=self.protects,
+        )
+        if results.are_many:
+            results.emit()
 
     def _on_processing_time(self, timestamp: int, key: Any, _: Any) -> None:
+        if self.unfinished:
+            self.unfinished.append(partial(self._on_due, timestamp, key))
+        else:
+            self._on_due(timestamp, key)
+
+    def _on_due(self, timestamp: int, key: Any) -> None:
         self.context.keys.key = key
-        context = self._timer
+        context, results = self._timer, self.results
         context.time = timestamp
         context.domain = TimeDomain.PROCESSING_TIME
-        found = self._call_timer(timestamp, context)
-        results = [] if found is None else list(found)
-        if results:
-            emit_results(self.output, results, None)
+        results.begin(has_timestamps=False)
+        try:
+            found = self._call_timer(timestamp, context)
+            if found is not None:
+                gather_all(found, None, results.values, None, protects=self.protects)
+        finally:
+            results.emit()
 
 
 def with_collector(call: Callable[..., Any], arguments: int) -> Callable[..., Any]:

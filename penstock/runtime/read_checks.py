@@ -24,8 +24,8 @@ def checked_read(records: Any, read: Any) -> tuple[Values, Timestamps]:
         problem = f"read() returned {shown(records)}, {_PAIR}; None at the end."
         raise UnusableValueError(problem, read)
     values, timestamps = records
-    if type(values) is not list:
-        values = listed(values, "The first of what read", read)
+    # A list of our own: a reader may keep what it returns.
+    values = values[:] if type(values) is list else listed(values, "The first of what read", read)
     if timestamps is None:
         return values, None
     if type(timestamps) is not list:

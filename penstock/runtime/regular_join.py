@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.context import open_function
 from penstock.runtime.operator import Operator
 from penstock.runtime.pairs import pair_call
+from penstock.runtime.record_calls import gather_all
 from penstock.runtime.timers import InternalTimers, one_by_one
+from penstock.statestore.copying import copied
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.rows import RowKind
 from penstock.vocabulary.state_descriptors import ListStateDescriptor
@@ -123,10 +125,12 @@ class JoinOperator(Operator):
             other.state.update([(partner, expiry, True) for partner, expiry, _ in partners])
 
     def _emit(self, kind: RowKind, value: Any, partner: Any, side: _Side) -> None:
+        if self.protects:  # each pair is made of the records as they came
+            value, partner = copied(value), copied(partner)
         made = self._call(value, partner) if side.is_left else self._call(partner, value)
         if self.step.has_row_kinds:
             made = [(kind, result) for result in made]
-        self._results.extend(made)
+        gather_all(made, None, self._results, None, protects=self.protects)
 
     def _expire(self, timestamp: int, key: Any, name: str) -> None:
         self.context.keys.key = key

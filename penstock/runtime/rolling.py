@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.functions import resolve_function
 from penstock.runtime.key_functions import keys_of
 from penstock.runtime.stateless import FunctionOperator
+from penstock.runtime.value_calls import reduce_each
+from penstock.statestore.copying import protect_run, protected
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import ReduceFunction
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["ReduceOperator", "RollingOperator"]
 
 _STATE: ValueStateDescriptor[Any] = ValueStateDescriptor("_rolling_state", None)
-_NOTHING = object()
 
 
 class ReduceOperator(FunctionOperator):
@@ -45,36 +46,40 @@ class ReduceOperator(FunctionOperator):
         if self._entries is None:
             self._process_through_state(values, timestamps)
             return
-        reduce, entries, keys = self._reduce, self._entries, self.context.keys
         results: Values = []
-        add = results.append
-        for value, key in zip(values, self._keys_of(values), strict=True):
-            keys.key = key
-            known = entries.get(key, _NOTHING)
-            if known is _NOTHING:
-                result = value
-            else:
-                result = reduce(known, value)
-                if result is None:
-                    raise none_returned(self.function, "reduce", value)
-            entries[key] = result
-            add(result)
-        self.output.emit(results, timestamps)
+        try:
+            reduce_each(
+                self._reduce,
+                self.function,
+                values,
+                self._keys_of(values),
+                self._entries,
+                self.context.keys,
+                results,
+                protects=self.protects,
+            )
+        finally:
+            self._emit(results, timestamps)
 
     def _process_through_state(self, values: Values, timestamps: Timestamps) -> None:
         reduce, state, keys = self._reduce, self._state, self.context.keys
-        results = []
-        for value, keys.key in zip(values, self._keys_of(values), strict=True):
-            known = state.value()
-            if known is None:
-                result = value
-            else:
-                result = reduce(known, value)
-                if result is None:
+        results: Values = []
+        try:
+            for value, keys.key in zip(values, self._keys_of(values), strict=True):
+                known = state.value()
+                result = value if known is None else reduce(known, value)
+                if result is None and known is not None:
                     raise none_returned(self.function, "reduce", value)
-            state.update(result)
-            results.append(result)
-        self.output.emit(results, timestamps)
+                state.update(result)
+                # The state has a copy, but the function may have kept the record or the result.
+                results.append(protected(result) if self.protects else result)
+        finally:
+            self._emit(results, timestamps)
+
+    def _emit(self, results: Values, timestamps: Timestamps) -> None:
+        """Emit the results of the first records of a run, of all of them unless the function has failed."""
+        if results:
+            self.output.emit(results, None if timestamps is None else timestamps[: len(results)])
 
 
 class RollingOperator(ReduceOperator):
@@ -107,4 +112,6 @@ class RollingOperator(ReduceOperator):
                 result = reduce(known, value)
             entries[key] = result
             add(result)
+        if self.protects:
+            protect_run(results)  # no function of the program has had its turn meanwhile
         self.output.emit(results, timestamps)

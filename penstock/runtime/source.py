@@ -18,6 +18,7 @@ from penstock.runtime.split_enumeration import SplitEnumeration
 from penstock.runtime.unusable_results import require_made
 from penstock.runtime.valve import WatermarkValve
 from penstock.runtime.watermark_assigner import WatermarkAssigner
+from penstock.statestore.copying import protect_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +105,7 @@ class SplitSourceOperator(SourceOperator):
             info.parallelism,
             now=self.context.clock.now,
             wake_up=self.context.services.get("wake_up", lambda: None),
-            side_output=lambda tag, records: self.output.side(tag)(records, None),
+            side_output=self._emit_aside,
             is_checkpointed=self.context.services.get("is_checkpointed", True),
         )
         splits = self._find_splits()
@@ -120,6 +121,11 @@ class SplitSourceOperator(SourceOperator):
         alignment = None if self._strategy is None else self._strategy.alignment
         if alignment is not None:
             self.context.processing_time.schedule_every(alignment.update_interval_ms, lambda _: self._align())
+
+    def _emit_aside(self, tag: str, records: list[Any]) -> None:
+        if self.protects:
+            protect_run(records)
+        self.output.side(tag)(records, None)
 
     def _find_splits(self) -> dict[int, SourceSplit]:
         """Return the splits of this subtask, by their numbers among all; an executor has numbered them already."""
@@ -190,6 +196,8 @@ class SplitSourceOperator(SourceOperator):
                 return Poll.EMITTED
             values, timestamps = checked_read(records, current.reader.read)
             if values:
+                if self.protects:
+                    protect_run(values)
                 if current.assigner is None:
                     self.output.emit(values, timestamps)
                 else:

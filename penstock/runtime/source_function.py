@@ -14,6 +14,7 @@ from penstock.runtime.context import open_function
 from penstock.runtime.elements import MIN_TIMESTAMP, RECORDS, STATUS, WATERMARK, Element, Timestamps
 from penstock.runtime.pacing import Pacer
 from penstock.runtime.source import Poll, SourceOperator
+from penstock.statestore.copying import protected
 from penstock.vocabulary.source_functions import SourceContext, SourceFunction
 from penstock.vocabulary.time_values import whole_millis
 
@@ -38,8 +39,9 @@ class _BufferedContext(SourceContext[Any]):
     the task in between a record and its position.
     """
 
-    def __init__(self, wake_up: Callable[[], None], pacer: Pacer) -> None:
+    def __init__(self, wake_up: Callable[[], None], pacer: Pacer, *, protects: bool = True) -> None:
         self._pacer = pacer
+        self._protects = protects
         self._lock = threading.RLock()
         self._has_room = threading.Condition(self._lock)
         self._checkpoint_lock = _CheckpointLock(self._lock, self._wait_for_room)
@@ -55,7 +57,7 @@ class _BufferedContext(SourceContext[Any]):
         with self._lock:
             if self._run is None or self._times is not None:
                 self._start_run(has_timestamps=False)
-            self._run.append(element)  # type: ignore[union-attr]
+            self._run.append(protected(element) if self._protects else element)  # type: ignore[union-attr]
             self._count()
 
     def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
@@ -64,7 +66,7 @@ class _BufferedContext(SourceContext[Any]):
         with self._lock:
             if self._run is None or self._times is None:
                 self._start_run(has_timestamps=True)
-            self._run.append(element)  # type: ignore[union-attr]
+            self._run.append(protected(element) if self._protects else element)  # type: ignore[union-attr]
             self._times.append(timestamp)  # type: ignore[union-attr]
             self._count()
 
@@ -170,7 +172,7 @@ class SourceFunctionOperator(SourceOperator):
         wake_up: Callable[[], None] = self.context.services.get("wake_up", lambda: None)
         self._wake_up = wake_up
         self._pacer = Pacer(self.context.clock)
-        self._buffer = _BufferedContext(wake_up, self._pacer)
+        self._buffer = _BufferedContext(wake_up, self._pacer, protects=self.protects)
         open_function(self.function, self.context)
         if self._watermark > MIN_TIMESTAMP:
             self.output.emit_watermark(self._watermark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.stateless import FunctionOperator
+from penstock.statestore.copying import protected
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
 from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
@@ -33,6 +34,7 @@ class StatefulOperator(FunctionOperator):
         """Put each record and its key's state through the function."""
         call, key_of, state, keys = self.function, self._key, self._state, self.context.keys
         take = {"map": _take_one, "flat_map": _take_all, "filter": _take_if}[self._kind]
+        hand_over = protected if self.protects else _as_it_is
         results: Values = []
         times: Timestamps = None if timestamps is None else []
         for position, value in enumerate(values):
@@ -43,21 +45,25 @@ class StatefulOperator(FunctionOperator):
                 raise UnusableValueError(problem, call, value)
             result, kept = answer
             state.update(kept)
-            take(results, value, result)
+            take(results, value, result, hand_over)
             if times is not None and timestamps is not None:
                 times.extend([timestamps[position]] * (len(results) - len(times)))
         if results:
             self.output.emit(results, times)
 
 
-def _take_one(results: Values, value: Any, result: Any) -> None:
-    results.append(result)
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
-def _take_all(results: Values, value: Any, result: Any) -> None:
-    results.extend(result or ())
+def _take_one(results: Values, value: Any, result: Any, hand_over: Callable[[Any], Any]) -> None:
+    results.append(hand_over(result))
 
 
-def _take_if(results: Values, value: Any, result: Any) -> None:
+def _take_all(results: Values, value: Any, result: Any, hand_over: Callable[[Any], Any]) -> None:
+    results.extend(map(hand_over, result or ()))
+
+
+def _take_if(results: Values, value: Any, result: Any, hand_over: Callable[[Any], Any]) -> None:
     if result:
-        results.append(value)
+        results.append(hand_over(value))

@@ -1,21 +1,25 @@
-"""The operators that keep nothing: map, filter, flat_map."""
+"""The operators that keep nothing and have at most one result per record: map and filter."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
-from penstock.runtime.functions import ListCollector, resolve_function, takes_collector
-from penstock.runtime.last_yield import returning, stopped
+from penstock.runtime.functions import resolve_function
 from penstock.runtime.operator import Operator
-from penstock.vocabulary.functions import FilterFunction, FlatMapFunction, Function, MapFunction
+from penstock.runtime.value_calls import as_it_is, filter_each, map_each
+from penstock.statestore.copying import handed_over
+from penstock.vocabulary.functions import FilterFunction, Function, MapFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
+    from penstock.runtime.context import OperatorContext
     from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.output import Output
+    from penstock.runtime.value_calls import HandOver
 
-__all__ = ["FilterOperator", "FlatMapOperator", "FunctionOperator", "MapOperator"]
+__all__ = ["FilterOperator", "FunctionOperator", "MapOperator"]
 
 
 class FunctionOperator(Operator):
@@ -24,6 +28,11 @@ class FunctionOperator(Operator):
     def __init__(self, function: Any, key: Callable[[Any], Any] | None = None) -> None:
         self.function = function
         self._key = key
+
+    def setup(self, context: OperatorContext, output: Output) -> None:
+        """Choose how results are handed over."""
+        super().setup(context, output)
+        self.hand_over: HandOver = handed_over if self.protects else as_it_is
 
     def open(self) -> None:
         """Open the function."""
@@ -62,8 +71,14 @@ class MapOperator(FunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit the function's result for each record."""
-        call = self._call
-        self.output.emit([call(value) for value in values], timestamps)
+        results: Values = []
+        try:
+            map_each(self._call, values, results, self.hand_over)
+        except Exception:
+            if results:  # what came before the record that fails is no worse for it
+                self.output.emit(results, None if timestamps is None else timestamps[: len(results)])
+            raise
+        self.output.emit(results, timestamps)
 
 
 class FilterOperator(FunctionOperator):
@@ -78,47 +93,10 @@ class FilterOperator(FunctionOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit the records for which the function is true."""
-        call = self._call
-        if timestamps is None:
-            kept = [value for value in values if call(value)]
-            if kept:
-                self.output.emit(kept, None)
-            return
-        pairs = [(value, timestamp) for value, timestamp in zip(values, timestamps, strict=True) if call(value)]
-        if pairs:
-            self.output.emit([value for value, _ in pairs], [timestamp for _, timestamp in pairs])
-
-
-class FlatMapOperator(FunctionOperator):
-    """Any number of results per record."""
-
-    _call: Callable[[Any], Iterable[Any] | None]
-
-    def open(self) -> None:
-        """Resolve the function; one that takes a collector is wrapped to return what it collected."""
-        super().open()
-        call = resolve_function(self.function, FlatMapFunction, "flat_map")
-        self._call = self.with_key(ListCollector.wrap(call) if takes_collector(call, 1) else returning(call))
-
-    def process(self, values: Values, timestamps: Timestamps) -> None:
-        """Emit everything the function returns or yields."""
-        call = self._call
         results: Values = []
-        extend = results.extend
         times: Timestamps = None if timestamps is None else []
         try:
-            if timestamps is None or times is None:
-                for value in values:
-                    found = call(value)
-                    if found is not None:
-                        extend(found)
-            else:
-                for value, timestamp in zip(values, timestamps, strict=True):
-                    found = call(value)
-                    if found is not None:
-                        extend(found)
-                        times.extend([timestamp] * (len(results) - len(times)))
-        except StopIteration as error:
-            raise stopped(error) from error
-        if results:
-            self.output.emit(results, times)
+            filter_each(self._call, values, timestamps, results, times, self.hand_over)
+        finally:
+            if results:
+                self.output.emit(results, times)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.checkpoint.options import CheckpointKind
@@ -42,6 +44,11 @@ ChannelKey = tuple[int, int]
 """The edge and the sending subtask."""
 
 
+def _never() -> bool:
+    """Say that nothing is unfinished, for chains whose operators never leave anything so."""
+    return False
+
+
 class Subtask:
     """What Flink calls a subtask: owns state, timers and its clock, and sees records, watermarks and barriers in order.
 
@@ -79,10 +86,13 @@ class Subtask:
         }
         self._entries = [process for _, process in self._channels.values()]
         self._source = head if isinstance(head, SourceOperator) else None
+        self._is_unfinished = partial(getattr, chain, "is_unfinished") if chain.sliced else _never
         self._gate: BarrierGate | None = None
         self._snapshots: SubtaskSnapshots | None = None
         self._stopping_with: int | None = None
         """The savepoint behind which this source emits nothing any more."""
+        self._waiting: deque[Callable[[], object]] = deque()
+        """What comes behind something that the chain has not finished yet."""
 
     def checkpoint_with(self, snapshots: SubtaskSnapshots, processing_time: ProcessingTimeService) -> None:
         """Take part in checkpoints: barriers are aligned and answered with snapshots."""
@@ -110,6 +120,28 @@ class Subtask:
     def idle_millis(self) -> int:
         """Return how long the source may be left alone when it had nothing."""
         return NO_WAIT_LIMIT if self._source is None else self._source.idle_millis
+
+    @property
+    def is_behind(self) -> bool:
+        """Tell whether the chain has not finished with what it was given, so that nothing more should come."""
+        return not self.is_finished and (bool(self._waiting) or self._is_unfinished())
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Tell whether something waits behind what the chain has not finished."""
+        return not self.is_finished and bool(self._waiting)
+
+    def work_off(self) -> bool:
+        """Go on with what is unfinished, or with what waits behind it; tell whether there was something."""
+        if self.is_finished or (self._stopping_with is not None and not self._waiting):
+            return False  # what is left after a savepoint belongs to whoever goes on from it
+        if self.chain.is_unfinished:
+            self.chain.work_off()
+            return True
+        if self._waiting:
+            self._waiting.popleft()()
+            return True
+        return False
 
     def add_splits(self, splits: dict[int, SourceSplit]) -> None:
         """Have the source read more splits, by their numbers; one that is about to end does not begin with them."""
@@ -156,7 +188,11 @@ class Subtask:
 
     def _process(self, number: int, elements: list[Element]) -> None:
         process, gate, pacer = self._entries[number], self._gate, self._pacer
+        is_unfinished = self._is_unfinished
         for position, element in enumerate(elements):
+            if is_unfinished() or self._waiting:
+                self._waiting.append(partial(self._process_waiting, number, elements[position:]))
+                return
             kind = element[0]
             if gate is not None and gate.recording and number in gate.recording and kind < BARRIER:
                 gate.record(number, element)
@@ -182,6 +218,12 @@ class Subtask:
             elif kind == END:
                 self._end_channel(number)
 
+    def _process_waiting(self, number: int, elements: list[Element]) -> None:
+        """Process elements that had to wait; what waits behind them waits on."""
+        behind, self._waiting = self._waiting, deque()
+        self._process(number, elements)
+        self._waiting.extend(behind)
+
     def _process_in_parts(self, number: int, values: Values, timestamps: Timestamps) -> None:
         """Process a long run piece by piece, with what is due in between."""
         process, gate = self._entries[number], self._gate
@@ -193,6 +235,11 @@ class Subtask:
             process(values[part], None if timestamps is None else timestamps[part])
             start = part.stop
             self._pacer.end(part.stop - part.start)
+            if self._is_unfinished() and start < len(values):
+                left = (RECORDS, values[start:], None if timestamps is None else timestamps[start:])
+                self.records_in -= len(left[1])
+                self._waiting.append(partial(self._process_waiting, number, [left]))
+                return
             self._breathe()
             if gate is not None and gate.recording.get(number) != recorded_for:
                 # An unaligned snapshot was taken in between: the rest of the run is behind it and not in it.
@@ -238,8 +285,15 @@ class Subtask:
         answer = self._source.poll()
         if answer is Poll.FINISHED:
             self._source.finish()
-            self._finish()
+            self._in_turn(self._finish)
         return answer
+
+    def _in_turn(self, call: Callable[[], object]) -> None:
+        """Do something behind everything that was begun before it."""
+        if self.is_behind:
+            self._waiting.append(call)
+        else:
+            call()
 
     def trigger(self, checkpoint_id: int, options: CheckpointOptions) -> None:
         """Begin a checkpoint here, in a source, or take part in one after the end.
@@ -254,9 +308,22 @@ class Subtask:
             return
         if self._source is None or self._stopping_with is not None:
             return
+        if self._waiting or not self.chain.may_be_left or (options.is_draining and self.chain.is_unfinished):
+            self._waiting.append(partial(self.trigger, checkpoint_id, options))
+            return
         if options.is_draining:
             self._source.finish()
-        with self._source.held_for_snapshot():
+            if self.chain.is_unfinished:
+                self._waiting.append(partial(self._begin, self._source, checkpoint_id, options))
+                return
+        self._begin(self._source, checkpoint_id, options)
+
+    def _begin(self, source: SourceOperator, checkpoint_id: int, options: CheckpointOptions) -> None:
+        assert self._snapshots is not None
+        with source.held_for_snapshot():
+            if not self.chain.may_be_left:  # what the source still had to emit has led to something that takes longer
+                self._waiting.append(partial(self._begin, source, checkpoint_id, options))
+                return
             self._snapshots.take(checkpoint_id, options, has_recording=False)
         if options.kind is CheckpointKind.STOP:
             self._stopping_with = checkpoint_id

@@ -24,15 +24,13 @@ def emit_results(output: Output, results: Values, timestamps: Timestamps) -> Non
 
 
 def _emit_tagged(output: Output, results: Values, timestamps: Timestamps) -> None:
-    main: Values = []
-    main_times: Timestamps = None if timestamps is None else []
+    """Emit results in their order: a run of the main output ends where a result for a side output comes."""
+    start = 0
     for position, result in enumerate(results):
-        time = None if timestamps is None else timestamps[position]
         if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-            output.side(result[0].tag_id)([result[1]], None if time is None else [time])
-        else:
-            main.append(result)
-            if main_times is not None and time is not None:
-                main_times.append(time)
-    if main:
-        output.emit(main, main_times)
+            if start < position:
+                output.emit(results[start:position], None if timestamps is None else timestamps[start:position])
+            start = position + 1
+            output.side(result[0].tag_id)([result[1]], None if timestamps is None else [timestamps[position]])
+    if start < len(results):
+        output.emit(results[start:], None if timestamps is None else timestamps[start:])

@@ -75,6 +75,7 @@ class Task:
         self._sources = [subtask for subtask in self.subtasks.values() if subtask.is_source]
         operators = [operator for subtask in self.subtasks.values() for operator in subtask.chain.operators]
         self._limited = [operator for operator in operators if type(operator).is_full is not Operator.is_full]
+        self._sliced = [subtask for subtask in self.subtasks.values() if subtask.chain.sliced]
         self._ending = [operator for operator in operators if type(operator).may_end is not Operator.may_end]
         self._buffer_timeout = min((vertex.buffer_timeout for vertex in vertices), default=0)
 
@@ -112,7 +113,21 @@ class Task:
     @property
     def is_full(self) -> bool:
         """Tell whether the task should get no more input, from outside or from its sources, for now."""
-        return any(operator.is_full for operator in self._limited)
+        return any(operator.is_full for operator in self._limited) or any(
+            subtask.is_behind and not subtask.is_source for subtask in self._sliced
+        )
+
+    def work_off(self) -> bool:
+        """Go on with what operators have left unfinished; tell whether there was something."""
+        has_worked = False
+        for subtask in self._sliced:
+            has_worked = subtask.work_off() or has_worked
+        return has_worked
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Tell whether input or a checkpoint waits for something unfinished."""
+        return any(subtask.is_waited_for for subtask in self._sliced)
 
     def open(self, restored: Mapping[int, RestoredSubtask] | None = None) -> None:
         """Open all subtasks, each with the state it is restored from, if any."""
@@ -131,10 +146,10 @@ class Task:
     def poll_sources(self) -> bool:
         """Ask every source once; tell whether one had something."""
         has_emitted = False
-        if self.is_full:
+        if any(operator.is_full for operator in self._limited):
             return False
         for subtask in self._sources:
-            if not subtask.is_finished and subtask.poll() is not Poll.NOTHING:
+            if not (subtask.is_finished or subtask.is_behind) and subtask.poll() is not Poll.NOTHING:
                 has_emitted = True
         return has_emitted
 

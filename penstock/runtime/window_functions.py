@@ -17,7 +17,7 @@ from penstock.vocabulary.window_functions import (
 )
 
 if TYPE_CHECKING:
-    from penstock.runtime.output import Output
+    from penstock.runtime.pending_results import PendingResults
     from penstock.runtime.timers import InternalTimers
     from penstock.statestore.backend import KeyContext, KeyedStateBackend
     from penstock.vocabulary.output_tag import OutputTag
@@ -75,11 +75,11 @@ class WindowContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction
     """What a process window function sees; one object, pointed at each window that fires."""
 
     def __init__(
-        self, context: OperatorContext, output: Output, timers: InternalTimers, *, has_merging_windows: bool
+        self, context: OperatorContext, results: PendingResults, timers: InternalTimers, *, has_merging_windows: bool
     ) -> None:
         self.current_window: Any = None
         self._backend = context.keyed_state()
-        self._output = output
+        self._results = results
         self._timers = timers
         self._has_merging_windows = has_merging_windows
         self._window_state = _WindowStateStore(self, self._backend)
@@ -112,8 +112,8 @@ class WindowContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction
         return self._global_state
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        """Send a value to a side output, with the last timestamp of the window."""
-        self._output.side(output_tag.tag_id)([value], [self.current_window.max_timestamp()])
+        """Send a value to a side output, with the last timestamp of the window, behind what was emitted before it."""
+        self._results.emit_aside(output_tag, value, self.current_window.max_timestamp())
 
     def forget(self, window: Any) -> None:
         """Free the bookkeeping of a window whose state is gone."""

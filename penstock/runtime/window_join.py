@@ -16,6 +16,7 @@ from penstock.runtime.context import open_function
 from penstock.runtime.pairs import group_call
 from penstock.runtime.session_operator import SessionOperator, has_plain_sessions
 from penstock.runtime.window_operator import WindowOperator
+from penstock.statestore.copying import are_fixed, copied
 from penstock.vocabulary.functions import Function
 from penstock.vocabulary.tagged_union import TaggedUnion
 
@@ -78,6 +79,7 @@ class _AlignedCoGroupOperator(_CoGroupOperator, AlignedWindowOperator):
             super()._process_tagged(number, values, timestamps)
             return
         key_of, keys = self._keys_of[number], self.context.keys
+        copies = self._slide < self._size and self.protects and not are_fixed(values)
         low = high = 0
         windows: list[dict[Any, Any]] = []
         for value, timestamp in zip(values, timestamps, strict=True):
@@ -87,24 +89,22 @@ class _AlignedCoGroupOperator(_CoGroupOperator, AlignedWindowOperator):
             if not windows:
                 self._add_singly(key, _tagged((number, value)), timestamp)
             for entries in windows:
+                given = copied(value) if copies else value
                 known = entries.get(key)
                 if known is None:
-                    entries[key] = [(number, value)]
+                    entries[key] = [(number, given)]
                 else:
-                    known.append((number, value))
+                    known.append((number, given))
         self._flush()
 
     def _fire(self, window: TimeWindow, entries: dict[Any, Any]) -> None:
         """Evaluate a window for some keys; the same as for any window function, with fewer calls per key."""
-        keys, call, results = self.context.keys, self._call, self._results
+        keys, call = self.context.keys, self._call
         for key, known in entries.items():
             if known is not None:
                 keys.key = key
-                made = call(*_sides(known))
-                if made is not None:
-                    results.extend(made)
-        missing = len(results) - len(self._result_times)
-        self._result_times.extend([window.max_timestamp()] * missing)
+                elements = self._copied_run(known) if self._lateness else known
+                self._emit_window(window, call(*_sides(elements)))
 
 
 class _SessionCoGroupOperator(_CoGroupOperator, SessionOperator):

@@ -15,7 +15,8 @@ from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, 
 from penstock.runtime.late_records import LateRecords
 from penstock.runtime.merging_windows import MergingWindows, merging_windows_of
 from penstock.runtime.operator import Operator
-from penstock.runtime.tagged import emit_results
+from penstock.runtime.pending_results import PendingResults
+from penstock.runtime.record_calls import gather_all
 from penstock.runtime.timers import InternalTimers, one_by_one
 from penstock.runtime.trigger_context import WindowTriggerContext
 from penstock.runtime.unusable_results import require_made
@@ -29,6 +30,7 @@ from penstock.runtime.window_contents import (
     accumulation_of,
 )
 from penstock.runtime.window_functions import WindowContext, evaluation_of, frees_state
+from penstock.statestore.copying import copied, copied_run
 from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
 from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import Function
@@ -36,7 +38,7 @@ from penstock.vocabulary.triggers import Trigger, TriggerResult
 from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner, default_trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from penstock.graph.steps import WindowStep
     from penstock.vocabulary.window_functions import ProcessAllWindowFunction, ProcessWindowFunction
@@ -47,6 +49,10 @@ WindowTimer = tuple[int, Any, Any]
 """Timestamp, key and window."""
 
 _CONTINUE = TriggerResult.CONTINUE
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 class WindowOperator(Operator):
@@ -71,6 +77,8 @@ class WindowOperator(Operator):
         self._trigger: Trigger[Any, Any] = default_trigger(assigner) if step.trigger is None else step.trigger
         require_made(self._trigger, Trigger, "get_default_trigger", assigner)
         self._is_event_time = assigner.is_event_time()
+        self._copied: Callable[[Any], Any] = copied if self.protects else _as_it_is
+        self._copied_run: Callable[[Values], Values] = copied_run if self.protects else _as_it_is
         self._lateness = step.allowed_lateness if self._is_event_time else 0
         self.timers = InternalTimers(
             context.keys,
@@ -84,8 +92,10 @@ class WindowOperator(Operator):
             self._merging = merging_windows_of(assigner, backend, context.keys)
         self._assigner_context = _AssignerContext(context, self.timers)
         self._trigger_context = WindowTriggerContext(context, self.timers)
+        self._results = PendingResults(self.output, protects=self.protects, may_be_tagged=step.function is not None)
+        self._results.begin(has_timestamps=True)
         self._window_context = WindowContext(
-            context, self.output, self.timers, has_merging_windows=self._merging is not None
+            context, self._results, self.timers, has_merging_windows=self._merging is not None
         )
         self._accumulation: Accumulation | None = None if step.reducer is None else accumulation_of(step.reducer)
         self._contents: WindowContents = (
@@ -100,8 +110,6 @@ class WindowOperator(Operator):
         self._late = LateRecords(context, self.output, step.late_tag, self._lateness)
         self._unchecked = step.reducer if isinstance(step.reducer, FieldReducer) else None
         self._assign = checked_assignment(assigner)
-        self._results: Values = []
-        self._result_times: list[int] = []
         self._is_flush_due = False
         for function in step.functions:
             open_function(function, context)
@@ -162,8 +170,9 @@ class WindowOperator(Operator):
                     last_window, cleanup_time = window, cleanup_time_of(window)
                 if is_event_time and cleanup_time <= watermark:
                     continue
+                # Each window has a record of its own, as a function may change what its window holds.
+                add(window, value if is_skipped else self._copied(value), timestamp)
                 is_skipped = False
-                add(window, value, timestamp)
                 trigger_context.window = window
                 answer = on_element(value, timestamp, window, trigger_context)
                 if answer is not _CONTINUE:
@@ -190,8 +199,8 @@ class WindowOperator(Operator):
                 if is_event_time and cleanup_time <= watermark:
                     merging.retire(window)
                     continue
+                add(state_window, value if is_skipped else self._copied(value), timestamp)
                 is_skipped = False
-                add(state_window, value, timestamp)
                 trigger_context.window = window
                 answer = on_element(value, timestamp, window, trigger_context)
                 if answer is not _CONTINUE:
@@ -237,7 +246,7 @@ class WindowOperator(Operator):
 
     def _on_processing_time(self, timestamp: int, key: Any, window: Any) -> None:
         self._on_timer(timestamp, key, window, is_event_time=False)
-        if self._results and not self._is_flush_due:
+        if self._results.values and not self._is_flush_due:
             # Timers that are due together give one run: the flush is the next thing to happen after the last of them.
             self._is_flush_due = True
             self.context.processing_time.schedule(MIN_TIMESTAMP, self._flush_fired)
@@ -254,9 +263,10 @@ class WindowOperator(Operator):
         self._trigger_context.window = window
         on_timer = self._trigger.on_event_time if is_event_time else self._trigger.on_processing_time
         answer = on_timer(timestamp, window, self._trigger_context)
+        is_last = is_event_time == self._is_event_time and timestamp == self._cleanup_time(window)
         if answer is not _CONTINUE:
-            self._act(answer, window, state_window)
-        if is_event_time == self._is_event_time and timestamp == self._cleanup_time(window):
+            self._act(answer, window, state_window, is_last=is_last)
+        if is_last:
             self._remove(window, state_window)
 
     def _on_merge(
@@ -288,14 +298,17 @@ class WindowOperator(Operator):
             )
             raise ProgramError(message)
 
-    def _act(self, answer: TriggerResult, window: Any, state_window: Any) -> None:
-        """Do what the trigger wants."""
+    def _act(self, answer: TriggerResult, window: Any, state_window: Any, *, is_last: bool = False) -> None:
+        """Do what the trigger wants; ``is_last`` says that the window goes away right after."""
         if not isinstance(answer, TriggerResult):
             raise no_trigger_result(self._trigger, answer, window)
         if answer.is_fire():
             if self.step.evictor is None:
                 elements = self._contents.get(state_window)
                 if elements is not None:
+                    if not is_last and not answer.is_purge() and self.step.function is not None:
+                        # The function may change what it is given, and the window will be seen again.
+                        elements = self._copied_run(elements)
                     self._emit_window(window, self._evaluate(window, elements))
             else:
                 self._fire_evicting(window, state_window)
@@ -310,7 +323,7 @@ class WindowOperator(Operator):
         if elements is None:
             return
         evictor.evict_before(elements, len(elements), window, context)
-        values = [element.value for element in elements]
+        values = self._copied_run([element.value for element in elements])
         if self._accumulation is not None:
             values = self._accumulation.accumulate(values)
         if values or self._accumulation is None:
@@ -321,20 +334,14 @@ class WindowOperator(Operator):
     def _emit_window(self, window: Any, results: Any) -> None:
         """Note the results of a window; they carry its last timestamp."""
         if results is not None:
-            last_moment, add, add_time = window.max_timestamp(), self._results.append, self._result_times.append
-            for result in results:
-                add(result)
-                add_time(last_moment)
+            pending = self._results
+            gather_all(results, window.max_timestamp(), pending.values, pending.times, protects=self.protects)
+            if pending.are_many:
+                pending.emit()
 
     def _flush(self) -> None:
         """Emit what has fired, as one run."""
-        if self._results:
-            results, times = self._results, self._result_times
-            self._results, self._result_times = [], []
-            if self.step.function is None:
-                self.output.emit(results, times)
-            else:
-                emit_results(self.output, results, times)
+        self._results.emit()
         self._late.flush()
 
     def _remove(self, window: Any, state_window: Any) -> None:

@@ -22,7 +22,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from penstock.statestore.backend import NamespacedState
-from penstock.statestore.heap_table import isolated
+from penstock.statestore.copying import copied
 from penstock.statestore.state_kinds import kind_of
 from penstock.vocabulary.functions import ReduceFunction
 from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
@@ -139,7 +139,7 @@ class _ExpiringOne(ExpiringState):
 class _ExpiringValue(_ExpiringOne, ValueState[Any]):
     def value(self) -> Any:
         value = self._read()
-        return isolated(self._descriptor.default_value) if value is None else value
+        return copied(self._descriptor.default_value) if value is None else value
 
     def update(self, value: Any) -> None:
         now = self._begin()

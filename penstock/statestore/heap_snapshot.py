@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock.errors import CheckpointError
 from penstock.runtime.key_groups import key_group_of
 from penstock.statestore.backend import StateSnapshot
+from penstock.statestore.copying import are_plain
 from penstock.statestore.expiry import EXPIRY_SUFFIX, without_expired
-from penstock.statestore.heap_table import are_plain
 from penstock.statestore.key_layout import KeyLayout, spread
 from penstock.statestore.snapshot import BATCH_ENTRIES, KeyedStateWriter
 

@@ -18,52 +18,24 @@ asking the state for it again may show the change in a snapshot that was taken b
 
 from __future__ import annotations
 
-import copy
-import datetime
-import decimal
 import pickle
-import uuid
 import weakref
-from itertools import chain, islice, zip_longest
-from operator import countOf
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
+from penstock.statestore.copying import ATOMS, are_plain, copied
 from penstock.statestore.snapshot import StateInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
-__all__ = ["Entries", "Guard", "HeapTable", "TableUser", "are_plain", "isolated", "isolated_entries"]
+__all__ = ["Entries", "Guard", "HeapTable", "TableUser", "isolated_entries"]
 
-_ATOMS = frozenset(
-    {
-        type(None), bool, int, float, complex, str, bytes, decimal.Decimal, datetime.date, datetime.datetime,
-        datetime.time, datetime.timedelta, uuid.UUID,
-    }
-)  # fmt: skip
 _MISSING = object()
-_AT_ONCE = 256
-"""How many values are looked at in one go: few enough to stay near the processor."""
-
-
-def isolated(value: Any) -> Any:
-    """Returns the value itself if nothing can change it, a copy that shares nothing changeable otherwise."""
-    kind = type(value)
-    if kind in _ATOMS:
-        return value
-    if kind is tuple and _ATOMS.issuperset(map(type, value)):
-        return value
-    members = value.values() if kind is dict else value
-    if kind in (list, set, dict) and _ATOMS.issuperset(map(type, members)):
-        return value.copy()
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # what cannot be copied cannot be stored either, which the snapshot will say better
-        return value
 
 
 def isolated_entries(entries: dict[Any, Any]) -> dict[Any, Any]:
-    """Returns a copy of a dictionary with :func:`isolated` values, at the speed of C wherever the values are alike."""
+    """Returns a copy of a dictionary with copies of its values, at the speed of C wherever the values are alike."""
     values = entries.values()
     if are_plain(values):
         return entries.copy()
@@ -73,29 +45,8 @@ def isolated_entries(entries: dict[Any, Any]) -> dict[Any, Any]:
         # Far faster than deepcopy, and what cannot be pickled could not be stored.
         copies = pickle.loads(pickle.dumps(list(values), 5))
     except Exception:  # pickle raises whatever a value's own code raises
-        return {key: isolated(value) for key, value in entries.items()}
+        return {key: copied(value) for key, value in entries.items()}
     return dict(zip(entries, copies, strict=True))
-
-
-def are_plain(values: Iterable[Any]) -> bool:
-    """Tells whether all values are unchangeable, or tuples of such."""
-    rest = iter(values)
-    while part := list(islice(rest, _AT_ONCE)):
-        if countOf(map(type, part), tuple) == len(part):
-            # Tuples of one length, which are the rule, are looked at column by column.
-            if not all(map(_are_atoms, zip_longest(*part))):
-                return False
-        elif not _ATOMS.issuperset(map(type, part)):
-            members = chain.from_iterable(each if type(each) is tuple else (each,) for each in part)
-            if not _ATOMS.issuperset(map(type, members)):
-                return False
-    return True
-
-
-def _are_atoms(values: Sequence[Any]) -> bool:
-    """Tells whether values are unchangeable; those of one kind are counted, which is faster than looking each up."""
-    kind = type(values[0])
-    return kind in _ATOMS and (countOf(map(type, values), kind) == len(values) or _ATOMS.issuperset(map(type, values)))
 
 
 class Guard:
@@ -114,11 +65,11 @@ class Guard:
         if value is _MISSING:
             return otherwise
         kind = type(value)
-        if kind in _ATOMS or (kind is tuple and _ATOMS.issuperset(map(type, value))):
+        if kind in ATOMS or (kind is tuple and ATOMS.issuperset(map(type, value))):
             return value
         if key not in self._owned:
             self._owned.add(key)
-            value = self.live[key] = isolated(value)
+            value = self.live[key] = copied(value)
         return value
 
     def setdefault(self, key: Any, container: Any) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.statestore.heap_table import isolated
+from penstock.statestore.copying import copied
 from penstock.vocabulary.state import BroadcastState, ListState, OperatorStateStore
 from penstock.vocabulary.state_descriptors import ListStateDescriptor, MapStateDescriptor
 
@@ -145,7 +145,7 @@ def _cut(elements: list[Any], parts: int) -> list[list[Any]]:
 
 
 def _copied(values: Iterable[Any]) -> list[Any]:
-    return [isolated(value) for value in values]
+    return [copied(value) for value in values]
 
 
 class _ListInMemory(ListState[Any]):

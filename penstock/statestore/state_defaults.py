@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from penstock.statestore.heap_table import isolated
+from penstock.statestore.copying import copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,5 +20,5 @@ def default_of(descriptor: Any) -> Any:
 
 def default_maker(default: Any) -> Callable[[], Any] | None:
     """Return what makes copies of a default, ``None`` where nothing can change it and all may have the same."""
-    own = isolated(default)
-    return None if own is default else partial(isolated, own)
+    own = copied(default)
+    return None if own is default else partial(copied, own)

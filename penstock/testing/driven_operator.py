@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DrivenOperator"]
 
+_MOST_SLICES = 1000
+"""How often an operator that has not come to an end is asked to go on, for each thing that is pushed."""
 _PATIENCE_SECONDS = 60
 _MAX_PARALLELISM = 128
 
@@ -300,6 +302,10 @@ class DrivenOperator:
 
     def _receive(self, channel: tuple[int, int], element: Element) -> None:
         self._subtask.receive(channel, [element])
+        # What a call without end emits comes in part now, in part with what is pushed next.
+        for _ in range(_MOST_SLICES):
+            if not self._subtask.work_off():
+                break
 
     def _second(self) -> tuple[int, int]:
         if len(self._channels) < 2:

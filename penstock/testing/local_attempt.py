@@ -107,6 +107,9 @@ class LocalAttempt:
                 while inbox and not task.is_full:
                     is_busy = has_worked = True
                     _guarded(task, task.receive, inbox.popleft())
+                # A call without end is not waited for, unless something else has to.
+                while (task.is_waited_for or (inbox and task.is_full)) and _guarded(task, task.work_off):
+                    is_busy = has_worked = True
                 if self._send(task):
                     is_busy = has_worked = True
         return has_worked
@@ -127,6 +130,7 @@ class LocalAttempt:
         """Ask every source once; tell whether one had something."""
         has_emitted = False
         for task in self.tasks:
+            has_emitted = _guarded(task, task.work_off) or has_emitted
             has_emitted = _guarded(task, task.poll_sources) or has_emitted
         return has_emitted
 

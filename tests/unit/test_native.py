@@ -81,6 +81,22 @@ def context_of(keys: KeyContext) -> Any:
     return ContextAccess(None, None, keys)  # type: ignore[arg-type]
 
 
+def called_for_each(
+    call: Any,
+    values: Any,
+    timestamps: Any,
+    context: Any,
+    record_keys: Any,
+    keys: KeyContext,
+    call_for_each: Any = record_calls.call_for_each,
+) -> tuple[list[Any], list[int] | None]:
+    results: list[Any] = []
+    times: list[int] | None = None if timestamps is None else []
+    left = call_for_each(call, values, timestamps, context, record_keys, keys, results, times, protects=True)
+    assert left is None
+    return results, times
+
+
 class Program:
     """A function of every shape: it yields, returns a list, a tuple or nothing, and notes what it sees."""
 
@@ -107,7 +123,7 @@ def test_records_are_put_through_a_function_alike(run: list[tuple[int, int]], is
         program = Program(keys)
         values, timestamps = [value for value, _ in run], [time for _, time in run] if is_timed else None
         record_keys = [value % 3 for value in values] if is_keyed else None
-        results = call_for_each(program, values, timestamps, context_of(keys), record_keys, keys)
+        results = called_for_each(program, values, timestamps, context_of(keys), record_keys, keys, call_for_each)
         found.append((results, program.seen, keys.current()))
     assert found[0] == found[1]
 
@@ -151,7 +167,7 @@ def test_timers_that_are_deleted_or_added_while_others_fire() -> None:
 
         results: list[Any] = []
         times: list[int] = []
-        call_for_timers(on_timer, 7, bucket, context_of(keys), keys, results, times)
+        call_for_timers(on_timer, 7, bucket, context_of(keys), keys, results, times, protects=True)
         found.append((results, times, bucket))
     assert found[0] == found[1] == ([("a", 7, 7), ("c", 7, 7)], [7, 7], {("d", None): None})
 
@@ -179,7 +195,7 @@ def test_a_failure_names_its_record(late: bool) -> None:
     keys = KeyContext()
     failed: list[Any] = []
     results: list[Any] = []
-    arguments = (None, keys, KeyContext, context_of(keys), results, None, failed)
+    arguments = (None, keys, KeyContext, context_of(keys), results, None, failed, True)
     with pytest.raises(ValueError, match="three"):
         native.call_for_each(Refusing(late=late), [1, 2, 3, 4], iter("abcd"), *arguments)
     assert (failed, keys.key, results) == ([3], "c", [1, 2, 3] if late else [1, 2])
@@ -194,6 +210,7 @@ def test_a_failure_names_its_record(late: bool) -> None:
 def test_wrong_arguments_are_refused(wrong: dict[int, Any]) -> None:
     keys = KeyContext()
     arguments: list[Any] = [lambda *_: None, [1, 2], iter("ab"), None, keys, KeyContext, context_of(keys), [], [], []]
+    arguments.append(True)
     for position, value in wrong.items():
         arguments[position] = value
     with pytest.raises((TypeError, ValueError)):
@@ -204,7 +221,7 @@ def test_listeners_hear_of_every_key() -> None:
     keys = KeyContext()
     heard: list[Any] = []
     keys.listen(lambda: heard.append(keys.key))
-    record_calls.call_for_each(lambda *_: None, [1, 2], None, context_of(keys), ["a", "b"], keys)
+    called_for_each(lambda *_: None, [1, 2], None, context_of(keys), ["a", "b"], keys)
     assert heard == ["a", "b"]
 
 
@@ -260,7 +277,7 @@ def test_nothing_is_kept_of_records() -> None:
     program = Program(keys)
     values = [object() for _ in range(3)]
     before = [sys.getrefcount(value) for value in values]
-    record_calls.call_for_each(lambda value, _: [value], values, None, context_of(keys), iter(values), keys)
+    called_for_each(lambda value, _: [value], values, None, context_of(keys), iter(values), keys)
     keys.forget()
     del program
     assert [sys.getrefcount(value) for value in values] == before
@@ -271,7 +288,7 @@ def test_a_run_that_changes_under_the_function() -> None:
     keys = KeyContext()
     values = [1, 2, 3]
     with pytest.raises(ValueError, match="changed"):
-        record_calls.call_for_each(lambda *_: values.clear(), values, None, context_of(keys), iter("abc"), keys)
+        called_for_each(lambda *_: values.clear(), values, None, context_of(keys), iter("abc"), keys)
 
     def shortening() -> Iterator[str]:
         yield "a"
@@ -279,7 +296,7 @@ def test_a_run_that_changes_under_the_function() -> None:
         yield "b"
 
     for run in (
-        lambda: record_calls.call_for_each(lambda *_: None, values, None, context_of(keys), shortening(), keys),
+        lambda: called_for_each(lambda *_: None, values, None, context_of(keys), shortening(), keys),
         lambda: native.spread_by_key(values, shortening(), None, TargetCache(1, 128), 128, [[]], [[]]),
     ):
         values[:] = [1, 2, 3]
@@ -296,7 +313,7 @@ def test_a_key_selector_that_raises_stop_iteration_ends_nothing_silently() -> No
         raise StopIteration
 
     with pytest.raises(ValueError, match=r"keys|argument"):
-        record_calls.call_for_each(lambda *_: None, [1], None, context_of(keys), map(selector, [1]), keys)
+        called_for_each(lambda *_: None, [1], None, context_of(keys), map(selector, [1]), keys)
 
 
 def test_results_of_an_object_that_clears_them_in_the_end() -> None:
@@ -311,7 +328,7 @@ def test_results_of_an_object_that_clears_them_in_the_end() -> None:
             self.items.clear()
 
     keys = KeyContext()
-    found = record_calls.call_for_each(lambda *_: Results(), [0], None, context_of(keys), ["a"], keys)
+    found = called_for_each(lambda *_: Results(), [0], None, context_of(keys), ["a"], keys)
     assert found == ([1, 2, 3], None)
 
 

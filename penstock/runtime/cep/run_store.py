@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.cep.stored_runs import RUNS
+from penstock.statestore.copying import copied
 from penstock.statestore.heap import HeapStateBackend
-from penstock.statestore.heap_table import isolated
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class HeapRunStore(RunStore):
             if kept is None:
                 self._state.clear()
             else:
-                self._state.update(self._codec.encode(kept, isolated))
+                self._state.update(self._codec.encode(kept, copied))
         self._changed.clear()
 
 

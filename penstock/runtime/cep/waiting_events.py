@@ -10,7 +10,7 @@ from bisect import bisect_right, insort_right
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from penstock.statestore.heap_table import isolated
+from penstock.statestore.copying import copied
 from penstock.vocabulary.state_descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class WaitingEvents:
         self._sort_in()
         by_key: dict[Any, dict[int, list[Any]]] = {}
         for timestamp, key, value in self._sorted:
-            by_key.setdefault(key, {}).setdefault(timestamp, []).append(isolated(value))
+            by_key.setdefault(key, {}).setdefault(timestamp, []).append(copied(value))
         for key, values in by_key.items():
             self._keys.key = key
             self._state.put_all(values)

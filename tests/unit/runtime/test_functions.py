@@ -28,7 +28,8 @@ from penstock import (
     UserFunctionError,
     ValueStateDescriptor,
 )
-from penstock.runtime.stateless import FilterOperator, FlatMapOperator, MapOperator
+from penstock.runtime.flat_map import FlatMapOperator
+from penstock.runtime.stateless import FilterOperator, MapOperator
 from tests.unit.local_jobs import collect, environment, results, run_locally
 from tests.unit.runtime.operator_bench import Bench
 
