@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.runtime.elements import Timestamps, Values
     from penstock.statestore.backend import KeyContext
 
-__all__ = ["HandOver", "as_it_is", "filter_each", "map_each", "reduce_each"]
+__all__ = ["as_it_is", "filter_each", "map_each", "reduce_each"]
 
 if TYPE_CHECKING:
     HandOver = Callable[[Any, Any], Any]
