@@ -84,7 +84,7 @@ class StoreMetadata:
     states: Mapping[TaskId, Any]
     """What each task acknowledged."""
     finished: frozenset[TaskId]
-    """The tasks that had seen the end of their input; their state is their last one."""
+    """The tasks that had processed all their input; their state is their last one."""
 
 
 @dataclass(frozen=True)

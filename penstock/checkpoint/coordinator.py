@@ -6,8 +6,9 @@ Why every record counts exactly once
 *A checkpoint is a consistent cut.* Sources note their positions and send a barrier; every task takes its snapshot
 when the barriers of all its channels have come (:mod:`penstock.checkpoint.alignment`). The snapshots of all tasks
 together hold the effect of exactly the records in front of the barriers: no record is in the state of one task and
-behind the position of a source. A task whose input has ended takes part with its last snapshot; the end of its
-channels stands for all later barriers.
+behind the position of a source. A task whose input has ended is asked for its snapshot as well; the end of its
+channels stands for all later barriers. Once such a snapshot is part of a complete checkpoint nothing changes any more,
+and it stands in all later ones.
 
 *It is complete or it does not exist.* A checkpoint is complete when every task has acknowledged a durable snapshot
 (or has finished) and the metadata that lists them is published, which is one atomic step. Before that step nobody can
@@ -29,9 +30,10 @@ complete a checkpoint of this one.
 from, and, as the job may go back to an older checkpoint afterwards, sinks do not commit with them. The one exception
 is the savepoint of a stopping job, behind which no record follows.
 
-*The end of bounded input.* When all tasks have finished, their last snapshots are a consistent cut without any
-barrier. They become a final checkpoint, and its completion lets sinks commit the rest. A job can ask for no checkpoints
-after a task has finished; it then ends without a final one, and the rest stays uncommitted.
+*The end of bounded input.* When all tasks have finished, their snapshots are a consistent cut without any barrier.
+They become a final checkpoint, with a number and a time like all others, and its completion lets sinks commit the rest.
+A job can ask for no checkpoints after a task has finished; it then ends without a final one, and the rest stays
+uncommitted.
 
 What the tasks must keep
 ------------------------
@@ -87,8 +89,10 @@ class _Attempt:
     """One run of the job's tasks."""
 
     inputs: dict[TaskId, frozenset[TaskId]]
-    finished: dict[TaskId, Any] = field(default_factory=dict)
-    """The last state of each task that has finished."""
+    finished: set[TaskId] = field(default_factory=set)
+    """The tasks that have processed all their input."""
+    last: dict[TaskId, Any] = field(default_factory=dict)
+    """Of those, the states that a complete checkpoint holds: nothing comes behind them, and nobody is asked again."""
     is_running: bool = False
     """Whether all tasks have started."""
     is_stopping: bool = False
@@ -105,7 +109,7 @@ class _Attempt:
 
     def heads(self) -> list[TaskId]:
         """Returns the running tasks that no barrier will reach: sources, and tasks whose inputs have all finished."""
-        done = self.finished.keys()
+        done = self.finished
         return [task for task, inputs in self.inputs.items() if task not in done and inputs <= done]
 
 
@@ -134,8 +138,6 @@ class CheckpointCoordinator:
         self._last_end: int | None = None
         self._is_recovering = False
         self._interval = None if settings.interval is None else max(settings.interval, settings.min_pause)
-        # Where checkpoints are the exception, a task that has finished is asked for its state when one is taken.
-        self._keeps_last_states = settings.interval is not None
         # A pause between checkpoints leaves no room for two at a time.
         self._max_concurrent = 1 if settings.min_pause > 0 else settings.max_concurrent
 
@@ -171,11 +173,15 @@ class CheckpointCoordinator:
     def tick(self, now: int) -> list[Action]:
         """Gives up what takes too long and begins what is due."""
         actions: list[Action] = []
+        has_given_up = False
         for checkpoint_id, pending in list(self._pending.items()):
             if not pending.is_storing and now >= self._expiry(pending):
+                has_given_up = has_given_up or pending.options.kind is not CheckpointKind.FINAL
                 missing = ", ".join(sorted(map(self._name_of, pending.awaited))[:5])
                 reason = f"it took longer than {self._settings.timeout} ms; no acknowledgement from {missing}"
                 actions += self._give_up(checkpoint_id, reason, now, is_failure=True)
+        if has_given_up:
+            actions += self._finish_if_done(now)
         trigger = self._next_trigger()
         if trigger is not None and now >= trigger:
             self._due = None if self._interval is None else now + self._interval
@@ -219,28 +225,27 @@ class CheckpointCoordinator:
         self, task: TaskId, checkpoint_id: int, reason: str, now: int, *, is_failure: bool = True
     ) -> list[Action]:
         """Takes note that a task will not acknowledge; ``is_failure`` is false where a newer checkpoint overtook it."""
-        if checkpoint_id not in self._pending or self._pending[checkpoint_id].is_storing:
+        pending = self._pending.get(checkpoint_id)
+        if pending is None or pending.is_storing:
             return []
-        return self._give_up(checkpoint_id, f"{self._name_of(task)} declined it: {reason}", now, is_failure=is_failure)
+        reason = f"{self._name_of(task)} declined it: {reason}"
+        actions = self._give_up(checkpoint_id, reason, now, is_failure=is_failure)
+        return actions if pending.options.kind is CheckpointKind.FINAL else actions + self._finish_if_done(now)
 
-    def task_finished(self, task: TaskId, state: Any, now: int) -> list[Action]:
-        """Takes note that a task has processed all its input, and of its last state."""
+    def task_finished(self, task: TaskId, now: int) -> list[Action]:
+        """Takes note that a task has processed all its input; no barrier makes it answer any more, so it is asked."""
         attempt = self._attempt
         if attempt is None or task in attempt.finished:
             return []
-        attempt.finished[task] = state
+        attempt.finished.add(task)
         actions: list[Action] = []
         for checkpoint_id, pending in list(self._pending.items()):
             is_too_late = not self._settings.after_tasks_finish and pending.options.kind is not CheckpointKind.STOP
             if task in pending.awaited and is_too_late:
                 actions += self._give_up(checkpoint_id, _NOT_AFTER_TASKS_FINISH, now)
-            elif task in pending.awaited and not self._keeps_last_states:
-                actions.append(Trigger(checkpoint_id, pending.options, (task,)))
             elif task in pending.awaited:
-                pending.awaited.discard(task)
-                pending.states[task] = state
                 pending.finished.add(task)
-                actions += self._store_if_acknowledged(checkpoint_id)
+                actions.append(Trigger(checkpoint_id, pending.options, (task,)))
         return actions + self._finish_if_done(now)
 
     def stored(self, checkpoint_id: int, now: int) -> list[Action]:
@@ -253,6 +258,8 @@ class CheckpointCoordinator:
         if not kind.is_savepoint:
             self._last_end = now
             self._failures_in_a_row = 0
+            if self._attempt is not None:
+                self._attempt.last |= {task: pending.states[task] for task in pending.finished}
         if kind is CheckpointKind.SAVEPOINT:
             actions.append(SavepointDone(pending.request, checkpoint_id))
         elif self._recoverable is not None and checkpoint_id < self._recoverable:
@@ -275,11 +282,7 @@ class CheckpointCoordinator:
             return []
         is_final = self._pending[checkpoint_id].options.kind is CheckpointKind.FINAL
         actions = self._give_up(checkpoint_id, f"its metadata could not be stored: {reason}", now, is_failure=True)
-        if is_final and not self._is_recovering:
-            # The next attempt waits for its turn, instead of trying a full disk in a loop.
-            self._due = now + (self._interval or 0)
-            return actions
-        return actions + self._after_storing(now)
+        return actions if is_final and not self._is_recovering else actions + self._after_storing(now)
 
     def job_failed(self, now: int) -> list[Action]:
         """Takes note that the tasks are gone; says what to restart from as soon as that is certain."""
@@ -338,18 +341,15 @@ class CheckpointCoordinator:
         )
         checkpoint_id = self._next_id
         self._next_id += 1
-        states = attempt.finished if self._keeps_last_states else {}
         self._pending[checkpoint_id] = _Pending(
             options=options,
-            awaited=set(attempt.inputs) - states.keys(),
-            states=dict(states),
+            awaited=attempt.inputs.keys() - attempt.last.keys(),
+            states=dict(attempt.last),
             finished=set(attempt.finished),
             request=request,
         )
-        if kind is CheckpointKind.FINAL or not self._pending[checkpoint_id].awaited:
-            return self._store_if_acknowledged(checkpoint_id)
-        heads = attempt.heads()
-        return [Trigger(checkpoint_id, options, (*heads, *(task for task in attempt.finished if task not in states)))]
+        asked = (*attempt.heads(), *(task for task in attempt.inputs if task in attempt.finished - attempt.last.keys()))
+        return [Trigger(checkpoint_id, options, asked)] if asked else self._store_if_acknowledged(checkpoint_id)
 
     def _store_if_acknowledged(self, checkpoint_id: int) -> list[Action]:
         pending = self._pending[checkpoint_id]
@@ -401,11 +401,17 @@ class CheckpointCoordinator:
                     # Windows have fired as if the input had ended: the job cannot just read on.
                     actions.append(FailJob(f"the savepoint that was to drain it failed: {reason}"))
             return actions
+        known = {} if self._attempt is None else self._attempt.last
+        lost = [task for task in pending.finished if task in pending.states and task not in known]
+        # What a finished task stored is not in the checkpoint's own directory, and it will be asked again.
+        actions += [Discard(checkpoint_id, pending.states[task]) for task in sorted(lost, key=str)]
         self._last_end = now
         if is_failure and not self._is_recovering:
             self._failures_in_a_row += 1
             if kind is CheckpointKind.FINAL and self._attempt is not None:
                 self._attempt.is_stopping = False  # the end of the job needs one that succeeds
+                # The next one waits for its turn, instead of trying a full disk in a loop.
+                self._due = now + (self._interval or 0)
             if self._failures_in_a_row > self._settings.tolerable_failures:
                 actions.append(FailJob(_too_many(self._failures_in_a_row, self._settings.tolerable_failures, reason)))
                 self._failures_in_a_row = 0

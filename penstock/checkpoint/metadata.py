@@ -102,9 +102,7 @@ class CheckpointMetadata:
         for operator in self.operators.values():
             yield from operator.in_flight.values()
             for state in operator.subtasks.values():
-                yield from state.own
-                for handle in state.keyed:
-                    yield from (stored for _, stored in handle.files)
+                yield from state.stored()
 
     def with_stored(self, change: Callable[[StoredBytes], StoredBytes]) -> CheckpointMetadata:
         """Returns the same checkpoint with its bytes stored elsewhere."""

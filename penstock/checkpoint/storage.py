@@ -191,11 +191,9 @@ class CheckpointStore:
         if self._access.directory is None:
             return
         files, root = self._access.files_of(self._access.directory)
-        for operator in state.operators.values():
-            for handle in operator.keyed:
-                for _, stored in handle.files:
-                    if stored.location is not None and not self._shared.is_used(stored.location):
-                        files.delete(posixpath.normpath(f"{root}/chk-{checkpoint_id}/{stored.location}"))
+        for stored in state.stored():
+            if stored.location is not None and not self._shared.is_used(stored.location):
+                files.delete(posixpath.normpath(f"{root}/chk-{checkpoint_id}/{stored.location}"))
         if not files.names_in(f"{root}/chk-{checkpoint_id}"):
             files.delete_directory(f"{root}/chk-{checkpoint_id}")
 

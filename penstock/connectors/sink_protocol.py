@@ -43,6 +43,10 @@ class WriterContext:
     metrics: MetricGroup
     restored_checkpoint: int | None = None
     """The checkpoint the job was restored from."""
+    job_id: str = ""
+    """The run of the job: another each time the program is started, the same after a failure."""
+    checkpoint_timestamp: Callable[[], int] = field(default=lambda: 0)
+    """When the checkpoint was triggered that is being taken, in milliseconds."""
     current_watermark: Callable[[], int] = field(default=lambda: -(1 << 63))
 
 
@@ -83,6 +87,9 @@ class SinkWriter(ABC, Generic[T]):
 
 class Committer(ABC):
     """Makes visible what the writers have prepared. Repeating a commit changes nothing."""
+
+    waits_for_checkpoints: bool = False
+    """Whether what is left is tried again with the next checkpoint, if there is one, instead of every second."""
 
     @abstractmethod
     def commit(self, committables: list[Any]) -> list[Any]:

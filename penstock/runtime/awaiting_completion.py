@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-__all__ = ["LAST_STATE", "AwaitingCompletion"]
+__all__ = ["AwaitingCompletion"]
 
 T = TypeVar("T")
-
-LAST_STATE = (1 << 63) - 1
-"""The checkpoint id under which the last state of a finished subtask is taken."""
 
 
 class AwaitingCompletion(Generic[T]):
@@ -20,24 +17,16 @@ class AwaitingCompletion(Generic[T]):
 
     def __init__(self) -> None:
         self._items: dict[int, T] = {}
-        self._newest = 0
 
     def add(self, checkpoint_id: int, item: T) -> None:
         """Add what the snapshot for a checkpoint holds."""
         self._items[checkpoint_id] = item
-        if checkpoint_id != LAST_STATE:
-            self._newest = checkpoint_id
 
     def items(self) -> list[T]:
         """Return everything that waits, the oldest first."""
         return list(self._items.values())
 
     def completed(self, checkpoint_id: int) -> list[T]:
-        """Return and forget what may be done now that a checkpoint is complete, the oldest first.
-
-        The last state is part of a checkpoint for which this subtask took no snapshot of its own.
-        """
+        """Return and forget what may be done now that a checkpoint is complete, the oldest first."""
         ready = [known for known in self._items if known <= checkpoint_id]
-        if checkpoint_id > self._newest and LAST_STATE in self._items:
-            ready.append(LAST_STATE)
         return [self._items.pop(known) for known in ready]

@@ -55,6 +55,8 @@ class OperatorContext:
     """The state of the subtask itself."""
     restored_checkpoint_id: int | None = None
     """The checkpoint that the state comes from, ``None`` on a fresh start."""
+    checkpoint_timestamp: int = 0
+    """When the checkpoint was triggered that is being taken, or was taken last."""
     services: dict[str, Any] = field(default_factory=dict)
     """What the executor lends to sinks and sources: where prints and collected records go."""
 

@@ -31,9 +31,13 @@ _RETRY_MILLIS = 1000
 class _Commits:
     """Commits in order, and again after a while what could not be committed yet."""
 
-    def __init__(self, operator: Operator, commit: Callable[[list[Any]], list[Any]]) -> None:
+    def __init__(
+        self, operator: Operator, commit: Callable[[list[Any]], list[Any]], *, waits_for_checkpoints: bool = False
+    ) -> None:
         self._operator = operator
         self._commit = commit
+        self._waits_for_checkpoints = waits_for_checkpoints
+        self._is_scheduled = False
         self.left: list[Any] = []
 
     def add(self, committables: list[Any]) -> None:
@@ -41,20 +45,24 @@ class _Commits:
             self.run([*self.left, *committables], self._commit)
 
     def run(self, committables: list[Any], commit: Callable[[list[Any]], list[Any]]) -> None:
-        was_waiting = bool(self.left)
         self.left = listed(commit(committables), "commit", commit) if committables else []
-        if self.left and not was_waiting:
-            self._try_again_later()
+        self._try_again_later()
+
+    def input_ends(self) -> None:
+        """Wait for no checkpoint any more."""
+        self._waits_for_checkpoints = False
+        self._try_again_later()
 
     def _try_again_later(self) -> None:
-        context = self._operator.context
-        context.processing_time.schedule(context.clock.now() + _RETRY_MILLIS, lambda _: self._try_again())
+        if self.left and not self._waits_for_checkpoints and not self._is_scheduled:
+            self._is_scheduled = True
+            context = self._operator.context
+            context.processing_time.schedule(context.clock.now() + _RETRY_MILLIS, lambda _: self._try_again())
 
     def _try_again(self) -> None:
+        self._is_scheduled = False
         if self.left:
-            self.left = listed(self._commit(self.left), "commit", self._commit)
-        if self.left:
-            self._try_again_later()
+            self.run(self.left, self._commit)
 
 
 class _SinkPart(Operator):
@@ -84,6 +92,8 @@ class _SinkPart(Operator):
             schedule=context.processing_time.schedule,
             metrics=context.metrics,
             restored_checkpoint=context.restored_checkpoint_id,
+            job_id=str(context.services.get("job_id", "")),
+            checkpoint_timestamp=lambda: context.checkpoint_timestamp,
             current_watermark=lambda: self._watermark,
         )
 
@@ -122,7 +132,8 @@ class SinkOperator(_SinkPart):
         context = self._writer_context()
         self._committer = self._sink.create_committer(context)
         if self._committer is not None:
-            self._commits = _Commits(self, self._committer.commit)
+            committer = self._committer
+            self._commits = _Commits(self, committer.commit, waits_for_checkpoints=committer.waits_for_checkpoints)
             self._commits.run(self._recovered, self._committer.recover)
         if self._states is None:
             self._writer = self._sink.create_writer(context)
@@ -139,6 +150,12 @@ class SinkOperator(_SinkPart):
         """Prepare the last records: they are committed with the last checkpoint."""
         self._prepare(end_of_input=True)
         self._has_ended = True
+
+    def quiesce(self) -> None:
+        """Try commits again by the clock from now on: there may be no other checkpoint."""
+        super().quiesce()
+        if self._commits is not None:
+            self._commits.input_ends()
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """Make durable what was written so far; what follows belongs to the next checkpoint."""

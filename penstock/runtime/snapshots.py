@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
-from penstock.runtime.awaiting_completion import LAST_STATE
 from penstock.runtime.barriers import Snapshots, barrier
 from penstock.runtime.checkpointed import notify_aborted, notify_complete, snapshot_function
 from penstock.runtime.key_groups import key_group_range
@@ -34,14 +33,11 @@ TaskId = tuple[int, int]
 class CheckpointLink(Protocol):
     """How a task reaches the coordinator and the checkpoint storage."""
 
-    keeps_last_state: bool
-    """Whether the last state of a finished subtask is stored at once: not where only savepoints may be taken."""
-
     def target(self, checkpoint_id: int, options: CheckpointOptions, task: TaskId) -> SnapshotTarget:
         """Return where a subtask stores its snapshot."""
 
     def last_target(self, task: TaskId) -> SnapshotTarget:
-        """Return where a subtask that has finished stores its last state; all later checkpoints refer to it."""
+        """Return where a subtask that has finished stores its state; all later checkpoints may refer to it."""
 
     def in_background(self, call: Callable[[], None]) -> None:
         """Run the asynchronous part of a snapshot."""
@@ -52,8 +48,8 @@ class CheckpointLink(Protocol):
     def decline(self, task: TaskId, checkpoint_id: int, reason: str, *, is_failure: bool) -> None:
         """Say that a snapshot will not come."""
 
-    def finished(self, task: TaskId, state: SubtaskState) -> None:
-        """Say that a subtask has processed all its input, with its last state."""
+    def finished(self, task: TaskId) -> None:
+        """Say that a subtask has processed all its input."""
 
 
 @dataclass
@@ -107,10 +103,10 @@ class SubtaskSnapshots(Snapshots):
             self._store(checkpoint_id, options, frozen)
 
     def take_last(self, checkpoint_id: int, options: CheckpointOptions) -> None:
-        """Take part in a checkpoint after the end, where the last state was not stored when it came."""
-        if not self._link.keeps_last_state and checkpoint_id > self._newest:
+        """Take part in a checkpoint after the end; nothing will come behind this state."""
+        if checkpoint_id > self._newest:
             self._newest = checkpoint_id
-            self._store(checkpoint_id, options, self._freeze(checkpoint_id, options.timestamp))
+            self._store(checkpoint_id, options, self._freeze(checkpoint_id, options.timestamp), is_last=True)
 
     def complete(self, checkpoint_id: int, recorded: Recording) -> None:
         """Store a snapshot together with what its barrier has overtaken."""
@@ -140,19 +136,12 @@ class SubtaskSnapshots(Snapshots):
             notify_complete(getattr(operator, "function", None), checkpoint_id)
 
     def finish(self) -> None:
-        """Store the last state of a subtask whose input has ended; it stands in all checkpoints to come."""
-        if not self._link.keeps_last_state or self.is_suspended:
-            self._link.in_background(lambda: self._link.finished(self._task, SubtaskState()))
-            return
-        frozen = self._freeze(LAST_STATE, 0)
-
-        def store() -> None:
-            self._link.finished(self._task, _stored(frozen, self._link.last_target(self._task)))
-
-        self._link.in_background(store)
+        """Say that the input has ended, behind the answers to the checkpoints before."""
+        self._link.in_background(lambda: self._link.finished(self._task))
 
     def _freeze(self, checkpoint_id: int, timestamp: int) -> list[_Frozen]:
         for operator in self._chain.operators:
+            operator.context.checkpoint_timestamp = timestamp
             operator.prepare_snapshot(checkpoint_id)
         return [self._freeze_operator(operator, checkpoint_id, timestamp) for operator in self._chain.operators]
 
@@ -181,10 +170,15 @@ class SubtaskSnapshots(Snapshots):
         options: CheckpointOptions,
         frozen: list[_Frozen],
         recorded: Recording | None = None,
+        *,
+        is_last: bool = False,
     ) -> None:
+        is_shared = is_last and not options.kind.is_savepoint
+
         def store() -> None:
             try:
-                target = self._link.target(checkpoint_id, options, self._task)
+                link, task = self._link, self._task
+                target = link.last_target(task) if is_shared else link.target(checkpoint_id, options, task)
                 state = _stored(frozen, target, recorded)
             except Exception as error:  # a checkpoint that fails must not take the job with it
                 self._link.decline(self._task, checkpoint_id, f"{type(error).__name__}: {error}", is_failure=True)

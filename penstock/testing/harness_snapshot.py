@@ -55,8 +55,6 @@ class HarnessSnapshot:
 class HarnessLink:
     """How the subtask of a harness takes part in checkpoints: it stores at once, in memory."""
 
-    keeps_last_state = False
-
     def __init__(self) -> None:
         self._stored: dict[int, SubtaskState] = {}
         self._refusals: dict[int, str] = {}
@@ -83,7 +81,7 @@ class HarnessLink:
         """Keep the reason why there is no snapshot."""
         self._refusals[checkpoint_id] = reason
 
-    def finished(self, task: TaskId, state: SubtaskState) -> None:
+    def finished(self, task: TaskId) -> None:
         """Do nothing: a harness asks for the state after the end when it wants it."""
 
     def take(self, checkpoint_id: int, operator_id: str) -> OperatorState:

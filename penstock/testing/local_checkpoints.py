@@ -90,8 +90,7 @@ class LocalCheckpoint:
 class LocalLink:
     """How tasks of this process take part in checkpoints: whatever they have to say or to store waits in line."""
 
-    def __init__(self, access: StorageAccess, *, keeps_last_state: bool) -> None:
-        self.keeps_last_state = keeps_last_state
+    def __init__(self, access: StorageAccess) -> None:
         self.to_store: deque[Callable[[], None]] = deque()
         self.said: deque[tuple[int | None, _Word]] = deque()
         """What tasks have to say, each with the checkpoint that it is about."""
@@ -102,7 +101,7 @@ class LocalLink:
         return self._access.target(checkpoint_id, options)
 
     def last_target(self, task: TaskId) -> SnapshotTarget:
-        """Return where a subtask stores its last state."""
+        """Return where a subtask that has finished stores its state."""
         return self._access.last_target()
 
     def in_background(self, call: Callable[[], None]) -> None:
@@ -123,9 +122,9 @@ class LocalLink:
 
         self.said.append((checkpoint_id, say))
 
-    def finished(self, task: TaskId, state: SubtaskState) -> None:
+    def finished(self, task: TaskId) -> None:
         """Put in line that a subtask has processed all its input."""
-        self.said.append((None, lambda coordinator, now: coordinator.task_finished(task, state, now)))
+        self.said.append((None, lambda coordinator, now: coordinator.task_finished(task, now)))
 
 
 class LocalCheckpoints:
@@ -154,8 +153,7 @@ class LocalCheckpoints:
         self._access.savepoint_directory = job.savepoint_directory
         self._store = CheckpointStore(self._access)
         settings = replace(CoordinatorSettings.of(job.checkpoints), retained=_NO_LIMIT)
-        self._keeps_last_state = settings.interval is not None
-        self.link = self._new_link()
+        self.link = LocalLink(self._access)
         next_id = 1 if restore is None else restore.checkpoint_id + 1
         self._coordinator = CheckpointCoordinator(settings, next_id)
         self._answers: dict[str, str | CheckpointError] = {}
@@ -205,7 +203,7 @@ class LocalCheckpoints:
         number = self._recovery.checkpoint_id
         found = {checkpoint.checkpoint_id: checkpoint for checkpoint in self.complete}
         self._start_from(self._start if number is None else found[number])
-        self.link = self._new_link()
+        self.link = LocalLink(self._access)
         self.unannounced.clear()
         self.failure = None
 
@@ -264,9 +262,6 @@ class LocalCheckpoints:
                     self._perform(word(self._coordinator, self._clock.now()))
                 else:
                     link.said.append((about, word))
-
-    def _new_link(self) -> LocalLink:
-        return LocalLink(self._access, keeps_last_state=self._keeps_last_state)
 
     def _start_from(self, checkpoint: LocalCheckpoint | None) -> None:
         self._restored = checkpoint

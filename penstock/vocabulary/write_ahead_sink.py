@@ -17,13 +17,22 @@ T = TypeVar("T")
 
 
 class CheckpointCommitter(ABC):
-    """Remembers, outside of the job, up to which checkpoint a subtask has written its records."""
+    """Remembers, outside of the job, up to which checkpoint a subtask has written its records.
+
+    What it remembers belongs to ``job_id`` and ``operator_id``, which are set before ``open``: store it under both. The
+    numbers of checkpoints have a meaning in one run of the job only. Restarts after a failure are the same run.
+
+    A run that starts from a checkpoint of another run finds batches of that run in it. For these the committer is
+    opened with the id of the other run, then closed, and opened again with the id of its own.
+    """
 
     job_id: str = ""
+    """The run of the job: another each time the program is started."""
     operator_id: str = ""
+    """The ``uid`` of the sink."""
 
     def open(self) -> None:  # noqa: B027 - a life cycle method is optional
-        """Connects; called once per subtask."""
+        """Connects, for the run that ``job_id`` says."""
 
     def close(self) -> None:  # noqa: B027 - a life cycle method is optional
         """Disconnects."""
@@ -41,7 +50,7 @@ class GenericWriteAheadSink(Function, Generic[T]):
     """Writes the records of a checkpoint in one go when it is complete; works with every target.
 
     A failure in the middle of writing repeats what was written of that batch: at least once. A batch that could not be
-    written is tried again, before those behind it.
+    written is tried again with the next checkpoint, before those behind it; once the input has ended, every second.
     """
 
     delivery = Delivery.WRITE_AHEAD
@@ -51,10 +60,10 @@ class GenericWriteAheadSink(Function, Generic[T]):
 
     @abstractmethod
     def send_values(self, values: Sequence[T], checkpoint_id: int, timestamp: int) -> bool:
-        """Writes the records of a checkpoint, in order; returns False to be called again later.
+        """Writes the records of a checkpoint, in order; returns False, or raises, to be called again later.
 
         Args:
             values: The records.
             checkpoint_id: The checkpoint they belong to.
-            timestamp: The time at which they were put together, in milliseconds.
+            timestamp: The time of that checkpoint, in milliseconds.
         """

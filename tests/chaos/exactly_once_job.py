@@ -30,8 +30,10 @@ from penstock.connectors.files.sink_committer import PartCommitter
 from penstock.connectors.kafka.committer import KafkaCommitter
 from penstock.connectors.mysql import MySqlSink
 from penstock.connectors.mysql.xa_committer import XaCommitter
+from penstock.connectors.write_ahead import _BatchCommitter
 from penstock.runtime.sink_writing import SinkOperator
 from tests.chaos.faults import WORKER_POINTS, FaultPlan, install
+from tests.chaos.noted_rows import NotedRows
 from tests.chaos.paced import Paced
 from tests.spark.kafka_jobs import Count
 
@@ -49,6 +51,8 @@ SINK_POINTS = {
     "after files are moved": (PartCommitter, "_move_all", "after"),
     "before a branch is committed": (XaCommitter, "commit_branch", "before"),
     "after a branch is committed": (XaCommitter, "commit_branch", "after"),
+    "before a batch is sent": (_BatchCommitter, "_is_sent", "before"),
+    "after a batch is sent": (_BatchCommitter, "_is_sent", "after"),
     "before Kafka commits": (KafkaCommitter, "_commit", "before"),
     "after Kafka commits": (KafkaCommitter, "_commit", "after"),
     "before the sink opens": (SinkOperator, "open", "before"),
@@ -62,6 +66,7 @@ class Targets:
 
     files: str | None = None
     moved: str | None = None
+    noted: str | None = None
     database: str | None = None
     broker: str | None = None
     topic: str | None = None
@@ -173,6 +178,8 @@ def build(env: StreamExecutionEnvironment, work: Work, plan: FaultPlan) -> None:
         counts.sink_to(files.with_rolling_policy(policy).build()).uid("files")
     if targets.moved is not None:
         counts.add_sink(MovedFiles(targets.moved)).uid("moved")
+    if targets.noted is not None:
+        counts.add_sink(NotedRows(targets.noted)).uid("noted")
     if targets.database is not None:
         table = MySqlSink.builder().set_url(targets.database).set_table("results", "result")
         exactly = table.set_statement_builder(lambda result: (result,))

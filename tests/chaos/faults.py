@@ -33,7 +33,7 @@ WORKER_POINTS = {
     "after the acknowledgement": (WorkerLink, "acknowledge", "after"),
     "before the completion is heard": (SubtaskSnapshots, "completed", "before"),
     "after the completion is heard": (SubtaskSnapshots, "completed", "after"),
-    "before the last state": (SubtaskSnapshots, "finish", "before"),
+    "before the last state": (SubtaskSnapshots, "take_last", "before"),
     "before the end is reported": (WorkerLink, "finished", "before"),
     "before the restore": (RestoredSubtask, "open_chain", "before"),
     "after the restore": (RestoredSubtask, "open_chain", "after"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.exactly_once_job import Targets, Work, expected
+from tests.chaos.noted_rows import seen_rows
 from tests.servers.kafka import Kafka
 from tests.servers.mariadb import Database
 
@@ -48,6 +49,7 @@ class World:
         targets = Targets(
             files=str(place / "files"),
             moved=str(place / "moved"),
+            noted=str(place / "noted.sqlite"),
             database=None if self.database is None else self.database.url,
             broker=None if self.kafka is None else self.kafka.address,
             topic=topic,
@@ -79,6 +81,8 @@ class World:
         for name, place in (("files", work.targets.files), ("moved", work.targets.moved)):
             paths = [path for path in Path(str(place)).rglob("*") if path.is_file() and not path.name.startswith(".")]
             yield name, Counter(line for path in paths for line in path.read_text(encoding="utf-8").splitlines())
+        if work.targets.noted is not None:
+            yield "noted rows", seen_rows(work.targets.noted)
         if self.database is not None:
             yield "table", Counter(result for (result,) in self.database.rows("SELECT result FROM results"))
         if self.kafka is not None and work.targets.topic is not None:

@@ -1,4 +1,4 @@
-"""Results are seen exactly once in files, a table, a topic and the program's own sink, whatever dies and whenever.
+"""Results are seen exactly once in files, a table, a topic and the program's own sinks, whatever dies and whenever.
 
 ``PENSTOCK_CHAOS_SECONDS`` says for how long each test goes on, ``PENSTOCK_CHAOS_SEED`` repeats the choices of a run.
 """
@@ -107,10 +107,10 @@ def test_a_fault_before_and_after_every_step_of_both_phases(world: World, capsys
     faults = [(point, mode) for point in SINK_POINTS for mode in ("kill", "raise")]
     choices.shuffle(faults)
     kills: Counter[str] = Counter()
-    for start in range(0, len(faults), 7):
+    for start in range(0, len(faults), 8):
         work = world.new_work(lines=1500, per_second=600)
         current = Round(work, choices)
-        current.run(faults[start : start + 7])
+        current.run(faults[start : start + 8])
         assert world.problems(work) == [], f"seed {seed}, after {dict(current.kills)}"
         kills += current.kills
     struck = {point for point in SINK_POINTS if any(name.startswith(f"{point}:") for name in kills)}

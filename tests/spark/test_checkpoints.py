@@ -21,6 +21,7 @@ from penstock import (
     WatermarkStrategy,
 )
 from penstock.errors import CheckpointStorageError, JobCancelledError, JobFailedError
+from tests.chaos.noted_rows import NotedRows, seen_rows
 from tests.spark.checkpoint_bench import SUMS, CheckpointBench, checkpoint_ids, result
 from tests.spark.checkpoint_jobs import Fuse, Sum, Tap, Tapped, WaitFor, numbers
 from tests.spark.jobs import wait_until
@@ -297,3 +298,13 @@ def test_storage_that_only_executors_cannot_write_ends_the_job_at_once(
     with pytest.raises(CheckpointStorageError, match="Checkpoints cannot be written to file:///proc/nope"):
         env.execute()
     assert bench.diary.lines("restored") == [], "no function was opened"
+
+
+def test_a_second_run_with_a_write_ahead_sink_writes_its_records_too(tmp_path: Path) -> None:
+    rows = str(tmp_path / "rows.sqlite")
+    for _ in range(2):
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+        env.enable_checkpointing(3_600_000)
+        env.from_sequence(1, 20).map(str).add_sink(NotedRows(rows)).uid("rows")
+        env.execute("numbers")
+    assert seen_rows(rows) == {str(number): 2 for number in range(1, 21)}

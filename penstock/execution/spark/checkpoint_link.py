@@ -44,8 +44,6 @@ class CheckpointAccess:
     """What the driver gives to all tasks of an attempt."""
 
     storage: StorageAccess
-    keeps_last_state: bool
-    """Whether checkpoints are taken, so that the last state of a finished subtask is wanted."""
     checkpoint_id: int = 0
     states: dict[TaskId, SubtaskState] | None = None
     """What each subtask starts with, ``None`` on a fresh start."""
@@ -70,7 +68,6 @@ class WorkerLink:
     """Stores snapshots in a thread of its own, one after the other, and reports to the coordinator."""
 
     def __init__(self, access: CheckpointAccess, client: ControlClient) -> None:
-        self.keeps_last_state = access.keeps_last_state
         self._storage = access.storage
         self._client = client
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penstock snapshots")
@@ -80,7 +77,7 @@ class WorkerLink:
         return self._storage.target(checkpoint_id, options)
 
     def last_target(self, task: TaskId) -> SnapshotTarget:
-        """Return where a subtask stores its last state."""
+        """Return where a subtask that has finished stores its state."""
         return self._storage.last_target()
 
     def in_background(self, call: Callable[[], None]) -> None:
@@ -95,9 +92,9 @@ class WorkerLink:
         """Say that a snapshot will not come."""
         self._tell(Declined(task, checkpoint_id, reason, is_failure))
 
-    def finished(self, task: TaskId, state: SubtaskState) -> None:
+    def finished(self, task: TaskId) -> None:
         """Say that a subtask has processed all its input."""
-        self._tell(SubtaskFinished(task, state))
+        self._tell(SubtaskFinished(task))
 
     def close(self) -> None:
         """Wait for what is being stored."""

@@ -90,9 +90,8 @@ class Checkpoints:
     def access(self, recover_from: int | None) -> CheckpointAccess:
         """Return what the tasks of the next attempt need: the storage, and the state to start with."""
         found = self._start if recover_from is None else self._store.load(recover_from)
-        keeps_last_state = self._settings.interval is not None
         if found is None:
-            return CheckpointAccess(self._access, keeps_last_state)
+            return CheckpointAccess(self._access)
         metadata, files = found
         plan = plan_restore(
             metadata,
@@ -105,7 +104,6 @@ class Checkpoints:
         _log.log(level, "job %r starts from %s\n%s", self._job.name, source, plan.describe())
         return CheckpointAccess(
             self._access,
-            keeps_last_state,
             metadata.checkpoint_id,
             plan.states,
             files,
@@ -160,8 +158,8 @@ class Checkpoints:
                 self._event(
                     lambda now: self._coordinator.decline(subtask, checkpoint_id, reason, now, is_failure=is_failure)
                 )
-            case SubtaskFinished(subtask=subtask, state=state):
-                self._event(lambda now: self._coordinator.task_finished(subtask, state, now))
+            case SubtaskFinished(subtask=subtask):
+                self._event(lambda now: self._coordinator.task_finished(subtask, now))
             case _:
                 return False
         return True
@@ -224,7 +222,7 @@ class Checkpoints:
                     self._trigger(action)
                 case StoreMetadata():
                     if action.options.kind is CheckpointKind.FINAL:
-                        self._store.begin(action.checkpoint_id)  # it has no trigger
+                        self._store.begin(action.checkpoint_id)  # it may have no trigger
                     self._storing.submit(self._publish, action)
                 case NotifyComplete(checkpoint_id=checkpoint_id):
                     self._tell_all(CompleteCheckpoint(checkpoint_id))

@@ -192,7 +192,6 @@ class Declined:
 
 @dataclass(frozen=True)
 class SubtaskFinished:
-    """A subtask has processed all its input; this is its last state."""
+    """A subtask has processed all its input."""
 
     subtask: tuple[int, int]
-    state: SubtaskState

@@ -297,7 +297,7 @@ def test_stop_with_savepoint():
     driver.acknowledge_all(2, 160)
     assert driver.stored(2, 170) == [NotifyComplete(2), SavepointDone("me", 2)]
     assert driver.retained == (1,)
-    finished = [action for task in TASKS for action in driver.task_finished(task, "end", 180)]
+    finished = [action for task in TASKS for action in driver.task_finished(task, 180)]
     assert finished == [FinishJob()], "what had to be committed was committed with the savepoint"
 
 
@@ -334,7 +334,7 @@ def test_a_failure_gives_up_what_is_pending_and_recovers_from_the_newest_complet
     ]
     assert driver.job_failed(211) == [Recover(1)], "also if the job could not even be started again"
     assert driver.acknowledge("map", 2, "late", 212) == [Discard(2, "late")]
-    assert driver.task_finished("map", "late", 213) == []
+    assert driver.task_finished("map", 213) == []
     driver.job_started(TASKS)
     driver.tasks_running(300)
     (trigger,) = driver.tick(400)
@@ -354,40 +354,74 @@ def test_recovery_waits_until_a_publication_is_decided(outcome, restored):
     assert Delete(restored) not in actions
 
 
-def test_tasks_that_finished_before_a_checkpoint_take_part_with_their_last_state():
-    driver = Driver({"a": [], "b": [], "sink": ["a", "b"]})
-    driver.task_finished("a", "a-last", 50)
+TWO_SOURCES = {"a": [], "b": [], "sink": ["a", "b"]}
+
+
+def test_a_task_that_finished_before_a_checkpoint_is_asked_once_and_its_state_stands_in_all_later_ones():
+    driver = Driver(TWO_SOURCES)
+    assert driver.task_finished("a", 50) == []
     (trigger,) = driver.tick(100)
-    assert trigger.tasks == ("b",)
+    assert (trigger.tasks, trigger.options.timestamp) == (("b", "a"), 100)
+    driver.acknowledge("a", 1, "a-last", 109)
     driver.acknowledge("b", 1, "b1", 110)
     (store,) = driver.acknowledge("sink", 1, "sink1", 111)
     assert store.states == {"a": "a-last", "b": "b1", "sink": "sink1"}
     assert store.finished == {"a"}
+    driver.stored(1, 112)
+    (trigger,) = driver.tick(200)
+    assert trigger.tasks == ("b",)
+    driver.acknowledge("b", 2, "b2", 210)
+    (store,) = driver.acknowledge("sink", 2, "sink2", 211)
+    assert store.states == {"a": "a-last", "b": "b2", "sink": "sink2"}
 
 
-def test_a_task_that_finishes_during_a_checkpoint_takes_part_with_its_last_state():
-    driver = Driver({"a": [], "b": [], "sink": ["a", "b"]})
+def test_a_finished_task_is_asked_again_where_the_checkpoint_with_its_state_was_given_up():
+    driver = Driver(TWO_SOURCES, tolerable_failures=1)
+    driver.task_finished("a", 50)
+    driver.tick(100)
+    driver.acknowledge("a", 1, "a1", 109)
+    assert driver.decline("b", 1, "disk full", 110)[1:] == [Delete(1), Discard(1, "a1")]
+    (trigger,) = driver.tick(200)
+    assert trigger.tasks == ("b", "a")
+
+
+def test_the_state_of_a_finished_task_in_a_savepoint_is_not_kept_because_the_savepoint_may_be_moved():
+    driver = Driver(TWO_SOURCES)
+    driver.task_finished("a", 50)
+    driver.savepoint_requested("me", 60)
+    for task in TWO_SOURCES:
+        driver.acknowledge(task, 1, task, 70)
+    driver.stored(1, 80)
+    assert driver.tick(100)[0].tasks == ("b", "a")
+
+
+def test_a_task_that_finishes_during_a_checkpoint_is_asked_for_its_state():
+    driver = Driver(TWO_SOURCES)
     driver.trigger(100)
     driver.acknowledge("b", 1, "b1", 110)
     driver.acknowledge("sink", 1, "sink1", 111)
-    (store,) = driver.task_finished("a", "a-last", 112)
-    assert store.states["a"] == "a-last"
-    assert driver.stored(1, 113) == [NotifyComplete(1)]
+    (trigger,) = driver.task_finished("a", 112)
+    assert (trigger.checkpoint_id, trigger.tasks) == (1, ("a",))
+    (store,) = driver.acknowledge("a", 1, "a-last", 113)
+    assert (store.states["a"], store.finished) == ("a-last", {"a"})
+    assert driver.stored(1, 114) == [NotifyComplete(1)]
 
 
 def test_a_task_whose_inputs_have_finished_is_triggered_itself():
     driver = Driver()
-    driver.task_finished("source", "end", 50)
-    assert driver.tick(100)[0].tasks == ("map",)
+    driver.task_finished("source", 50)
+    assert driver.tick(100)[0].tasks == ("map", "source")
 
 
 def test_a_final_checkpoint_closes_a_bounded_job():
     driver = Driver()
-    driver.task_finished("source", "s", 10)
-    driver.task_finished("map", "m", 11)
-    (store,) = driver.task_finished("sink", "k", 12)
-    assert store.options.kind is CheckpointKind.FINAL
-    assert (store.states, store.finished) == ({"source": "s", "map": "m", "sink": "k"}, frozenset(TASKS))
+    driver.task_finished("source", 10)
+    driver.task_finished("map", 11)
+    (trigger,) = driver.task_finished("sink", 12)
+    assert (trigger.options.kind, trigger.options.timestamp) == (CheckpointKind.FINAL, 12)
+    assert (trigger.checkpoint_id, trigger.tasks) == (1, ("source", "map", "sink"))
+    (store,) = driver.acknowledge_all(1, 13)
+    assert (store.states, store.finished) == ({task: f"{task}!" for task in TASKS}, frozenset(TASKS))
     assert driver.tick(1000) == [], "nothing follows"
     assert driver.stored(1, 20) == [NotifyComplete(1), FinishJob()]
 
@@ -396,31 +430,68 @@ def test_a_final_checkpoint_waits_for_those_under_way():
     driver = Driver()
     driver.trigger(100)
     driver.acknowledge("source", 1, "s", 101)
-    driver.task_finished("source", "s2", 102)
-    driver.task_finished("map", "m2", 103)
-    (store,) = driver.task_finished("sink", "k2", 104)
+    driver.task_finished("source", 102)
+    assert driver.task_finished("map", 103)[0].tasks == ("map",)
+    assert driver.task_finished("sink", 104)[0].tasks == ("sink",)
+    driver.acknowledge("map", 1, "m2", 104)
+    (store,) = driver.acknowledge("sink", 1, "k2", 104)
     assert store.options.kind is CheckpointKind.PERIODIC
     assert store.states == {"source": "s", "map": "m2", "sink": "k2"}
+    assert store.finished == {"map", "sink"}
     notify, final = driver.stored(1, 105)
     assert notify == NotifyComplete(1)
-    assert final.options.kind is CheckpointKind.FINAL
+    assert (final.options.kind, final.tasks) == (CheckpointKind.FINAL, ("source",)), "the others have left theirs"
+    (store,) = driver.acknowledge("source", 2, "s2", 106)
+    assert store.states == {"source": "s2", "map": "m2", "sink": "k2"}
     assert driver.stored(2, 106) == [NotifyComplete(2), Delete(1), FinishJob()]
+
+
+def test_where_all_last_states_are_in_a_checkpoint_the_final_one_needs_nobody():
+    driver = Driver()
+    driver.task_finished("source", 98)
+    driver.task_finished("map", 99)
+    driver.tick(100)
+    driver.task_finished("sink", 101)
+    driver.acknowledge_all(1, 102)
+    notify, final = driver.stored(1, 103)
+    assert (notify, kinds([final])) == (NotifyComplete(1), ["StoreMetadata"])
+    assert driver.stored(2, 104) == [NotifyComplete(2), Delete(1), FinishJob()]
 
 
 def test_a_final_checkpoint_that_fails_is_tried_again_after_an_interval():
     driver = Driver(tolerable_failures=1)
     for task in TASKS:
-        actions = driver.task_finished(task, task, 10)
-    assert kinds(driver.store_failed(actions[0].checkpoint_id, "disk full", 20)) == ["Abort", "Delete"]
+        driver.task_finished(task, 10)
+    driver.acknowledge_all(1, 15)
+    assert kinds(driver.store_failed(1, "disk full", 20))[:2] == ["Abort", "Delete"]
     assert driver.next_tick() == 120
-    (store,) = driver.tick(120)
-    assert store.options.kind is CheckpointKind.FINAL
-    assert kinds(driver.store_failed(2, "disk full", 130)) == ["Abort", "Delete", "FailJob"]
+    (trigger,) = driver.tick(120)
+    assert trigger.options.kind is CheckpointKind.FINAL
+    assert kinds(driver.decline("map", 2, "disk full", 130)) == ["Abort", "Delete", "FailJob"]
 
 
 def test_without_checkpointing_a_bounded_job_just_ends():
     driver = Driver(interval=None)
-    assert [action for task in TASKS for action in driver.task_finished(task, None, 1)] == [FinishJob()]
+    assert [action for task in TASKS for action in driver.task_finished(task, 1)] == [FinishJob()]
+
+
+@pytest.mark.parametrize("end", ["decline", "timeout"])
+def test_a_job_whose_input_has_ended_does_not_wait_for_a_savepoint_that_was_given_up(end):
+    driver = Driver(interval=None)
+    driver.savepoint_requested("me", 0)
+    for task in TASKS:
+        driver.task_finished(task, 1)
+    actions = driver.decline("map", 1, "disk full", 2) if end == "decline" else driver.tick(1000)
+    assert kinds(actions) == ["Abort", "Delete", "SavepointFailed", "FinishJob"]
+
+
+def test_a_job_whose_input_has_ended_takes_its_final_checkpoint_when_the_one_before_is_given_up():
+    driver = Driver(tolerable_failures=1)
+    driver.trigger(100)
+    for task in TASKS:
+        driver.task_finished(task, 101)
+    *_, trigger = driver.decline("map", 1, "disk full", 102)
+    assert (trigger.checkpoint_id, trigger.options.kind) == (2, CheckpointKind.FINAL)
 
 
 def test_every_order_of_acknowledgements_stores_once_with_everything():
@@ -438,7 +509,7 @@ EVENTS = {
     "ack sink": lambda d: d.acknowledge("sink", 1, "k", 300),
     "decline": lambda d: d.decline("map", 1, "no", 300),
     "timeout": lambda d: d.tick(1100),
-    "finish": lambda d: d.task_finished("source", "end", 300),
+    "finish": lambda d: d.task_finished("source", 300),
     "failure": lambda d: d.job_failed(300),
 }
 

@@ -48,6 +48,8 @@ class CheckpointHistory(RuleBasedStateMachine):
         self.wants_failure = False
         self.finished = set()
         self.snapshots = {}  # checkpoint -> tasks that took their snapshot and have not answered
+        self.last = {}  # the states of finished tasks that are part of a complete checkpoint
+        self.parts = {}  # checkpoint -> the states of finished tasks in it
         self.last_trigger = self.last_end = None
 
     def perform(self, actions):
@@ -56,14 +58,14 @@ class CheckpointHistory(RuleBasedStateMachine):
 
     def on_Trigger(self, action):
         number, kind = action.checkpoint_id, action.options.kind
+        assert not set(action.tasks) & self.last.keys(), "who has left its last state is not asked again"
         if number in self.triggered:
-            assert self.settings.interval is None, "only a task that has not left its last state is asked again"
-            assert set(action.tasks) <= self.finished
+            assert set(action.tasks) <= self.finished, "only who has finished meanwhile is asked by itself"
             self.snapshots.setdefault(number, set()).update(action.tasks)
             return
         assert number > max(self.triggered, default=0), "ids only grow"
         assert self.running
-        assert set(action.tasks).isdisjoint(self.finished) == (self.settings.interval is not None or not self.finished)
+        assert self.finished - self.last.keys() <= set(action.tasks), "no barrier reaches who has finished"
         assert action.tasks
         if kind is CheckpointKind.PERIODIC:
             pending = [each for each in self.coordinator.pending if each != number]
@@ -74,17 +76,21 @@ class CheckpointHistory(RuleBasedStateMachine):
                 assert self.now - self.last_end >= self.settings.min_pause
             self.last_trigger = self.now
         self.triggered[number] = action.options
-        self.snapshots[number] = set(TASKS) - (self.finished if self.settings.interval is not None else set())
+        if kind is CheckpointKind.FINAL:
+            assert self.finished == set(TASKS)
+        self.snapshots[number] = set(TASKS) - self.last.keys()
 
     def on_StoreMetadata(self, action):
         number = action.checkpoint_id
         assert number not in self.storing, "published once"
         assert number not in self.existing | self.aborted
         assert set(action.states) == set(TASKS), "every task has a part"
-        if action.options.kind is CheckpointKind.FINAL:
+        assert all(action.states[task] == state for task, state in self.last.items()), "the last state is the last"
+        if number not in self.triggered:
+            assert action.options.kind is CheckpointKind.FINAL, "everybody has left a last state before"
             self.triggered[number] = action.options
-            assert self.finished == set(TASKS)
         self.storing[number] = action.options.kind
+        self.parts[number] = {task: action.states[task] for task in action.finished}
 
     def on_NotifyComplete(self, action):
         number = action.checkpoint_id
@@ -175,7 +181,7 @@ class CheckpointHistory(RuleBasedStateMachine):
             self.snapshots[number].discard(task)
             if not self.snapshots[number]:
                 del self.snapshots[number]
-        self.perform(self.coordinator.task_finished(task, ("last", task), self.now))
+        self.perform(self.coordinator.task_finished(task, self.now))
 
     @precondition(lambda self: self.storing)
     @rule(data=st.data())
@@ -188,6 +194,7 @@ class CheckpointHistory(RuleBasedStateMachine):
                 self.savepoints.append(number)
             else:
                 self.last_end = self.now
+                self.last |= self.parts.get(number, {}) if self.running else {}
             if kind is not CheckpointKind.SAVEPOINT:
                 self.stored.append(number)
             self.perform(self.coordinator.stored(number, self.now))

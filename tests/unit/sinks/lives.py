@@ -61,6 +61,10 @@ class CrashError(Exception):
         super().__init__("a CrashError of the test")
 
 
+class KillError(BaseException):
+    """The end of the whole process, as far as the job can tell: nobody catches it and goes on."""
+
+
 def live(
     build: Callable[[], StreamExecutionEnvironment],
     *,
@@ -81,8 +85,8 @@ def live(
                 if steps % steps_per_checkpoint == 0 and not run.is_finished:
                     run.checkpoint()
             run.run()
-        except Exception as error:
-            if "CrashError" not in f"{error}":
+        except (Exception, KillError) as error:
+            if not isinstance(error, KillError) and "CrashError" not in f"{error}":
                 raise
             last = run.checkpoints.complete[-1] if run.checkpoints.complete else last
             with contextlib.suppress(Exception):

@@ -17,7 +17,7 @@ from penstock import (
 )
 from tests.unit.local_jobs import environment
 from tests.unit.sinks.ledger_sink import LEDGERS, Ledger, LedgerSink
-from tests.unit.sinks.lives import CrashError, OneByOne, live
+from tests.unit.sinks.lives import CrashError, KillError, OneByOne, live
 
 COMMITTED: dict[int, int] = {}
 """What the write-ahead sink has remembered outside of the job: per subtask, the last checkpoint."""
@@ -73,9 +73,15 @@ class WriteAhead(GenericWriteAheadSink[Any]):
     def send_values(self, values: Sequence[Any], checkpoint_id: int, timestamp: int) -> bool:
         for value in values:
             LEDGERS["main"].visible.append(value)
-            LEDGERS["main"].step(f"wrote {value}")
-        LEDGERS["main"].step("sent")
+            self.step(f"wrote {value}")
+        self.step("sent")
         return True
+
+    def step(self, name: str) -> None:
+        try:
+            LEDGERS["main"].step(name)
+        except CrashError:
+            raise KillError from None  # an error would be logged, and the batch tried again
 
 
 def crash_once_after(step: str) -> Any:
