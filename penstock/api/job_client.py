@@ -69,7 +69,8 @@ class JobClient:
     ) -> CompletableFuture[str]:
         """Take a savepoint behind which no record follows, and end the job; the future gives its path.
 
-        With ``advance_to_end_of_event_time`` all windows and event-time timers fire first: such a job is not to go on.
+        The future is done when the job has ended, and fails if the job fails on its way there. With
+        ``advance_to_end_of_event_time`` all windows and event-time timers fire first: such a job is not to go on.
         """
         return self._handle.stop_with_savepoint(savepoint_directory, drain=advance_to_end_of_event_time)
 

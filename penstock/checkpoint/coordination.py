@@ -123,6 +123,8 @@ class SavepointDone:
 
     request: Hashable
     checkpoint_id: int
+    is_stop: bool = False
+    """Whether the job ends now, which is what they wait for."""
 
 
 @dataclass(frozen=True)

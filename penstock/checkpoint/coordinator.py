@@ -270,7 +270,7 @@ class CheckpointCoordinator:
                 actions.append(NotifyComplete(checkpoint_id))
             actions += self._subsume(checkpoint_id, now)
             if kind is CheckpointKind.STOP:
-                actions.append(SavepointDone(pending.request, checkpoint_id))
+                actions.append(SavepointDone(pending.request, checkpoint_id, is_stop=True))
             else:
                 self._retained.append(checkpoint_id)
                 actions += self._delete_surplus()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from penstock.checkpoint.operator_ids import operator_infos, vertex_operators
 from penstock.checkpoint.rescaling import plan_restore
+from penstock.checkpoint.restored_parallelism import take_over_max_parallelism
 from penstock.checkpoint.storage import StorageAccess, load_checkpoint
 from penstock.errors import CheckpointError, CheckpointStorageError
 
@@ -30,6 +31,8 @@ class JobStorage:
 
     access: StorageAccess
     start: tuple[CheckpointMetadata, StoredFiles] | None
+    job: Job
+    """The job, as what it starts from shapes it."""
 
     @staticmethod
     def of(job: Job, files_of: FilesOf) -> JobStorage:
@@ -44,6 +47,7 @@ class JobStorage:
             access.savepoint_directory = job.savepoint_directory
         start = None if job.restore_path is None else _loaded(job.restore_path, files_of)
         if start is not None:
+            job = take_over_max_parallelism(job, start[0])
             plan_restore(
                 start[0],
                 vertex_operators(job.plan),
@@ -54,7 +58,7 @@ class JobStorage:
             try_checkpoint_directory(access)
         if access.savepoint_directory is not None:
             try_savepoint_directory(access, access.savepoint_directory)
-        return JobStorage(access, start)
+        return JobStorage(access, start, job)
 
 
 def try_checkpoint_directory(access: StorageAccess) -> None:

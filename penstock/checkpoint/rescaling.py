@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo, OperatorMetadata
 
-__all__ = ["RestorePlan", "plan_restore", "redistribute_operator"]
+__all__ = ["RestorePlan", "is_same_operator", "plan_restore", "redistribute_operator"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,11 @@ def plan_restore(
     Raises:
         StateRestoreError: State has no operator any more, or does not fit it.
     """
-    matched = {key for key, operator in metadata.operators.items() if key in infos and _is_same(key, operator, infos)}
+    matched = {
+        key
+        for key, operator in metadata.operators.items()
+        if key in infos and is_same_operator(key, operator, infos[key].name)
+    }
     dropped = [key for key, operator in metadata.operators.items() if key not in matched and _has_state(operator)]
     if dropped and not allow_non_restored_state:
         names = ", ".join(f"{metadata.operators[key].info.name!r} ({key})" for key in dropped)
@@ -108,7 +112,8 @@ def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: Op
     if has_keyed and operator.info.max_parallelism != info.max_parallelism:
         problem = (
             f"The state was taken with a max parallelism of {operator.info.max_parallelism}, and the operator has"
-            f" {info.max_parallelism}. Call set_max_parallelism({operator.info.max_parallelism})."
+            f" {info.max_parallelism}: it shares a chain with operators whose state has that many. Call"
+            " start_new_chain() on it."
         )
         raise StateRestoreError(problem, f"{info.name} ({operator_id})")
     own = tuple(part for state in former for part in state.own)
@@ -135,13 +140,13 @@ def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: Op
     return result
 
 
-def _is_same(key: str, operator: OperatorMetadata, infos: Mapping[str, OperatorInfo]) -> bool:
-    """Tells whether an operator of the program is the one of the checkpoint.
+def is_same_operator(key: str, operator: OperatorMetadata, name: str) -> bool:
+    """Tells whether an operator of the program, by its id and its name, is the one of the checkpoint.
 
     An id that the program did not give is only the number of the step: after a change of the program it may be the
     number of another one.
     """
-    return not key.startswith(GENERATED) or operator.info.name == infos[key].name
+    return not key.startswith(GENERATED) or operator.info.name == name
 
 
 def _misfit(operator: OperatorMetadata, info: OperatorInfo) -> str | None:

@@ -156,6 +156,7 @@ class _TransactionCommitter(Committer):
     def recover(self, committables: list[Any]) -> list[Any]:
         function = self._function
         for prepared in committables:
+            self._warn_if_late(prepared)
             transaction = _load(prepared.transaction, function.transaction_serializer)
             try:
                 function.recover_and_commit(transaction)
@@ -169,7 +170,13 @@ class _TransactionCommitter(Committer):
     def _warn_if_late(self, prepared: _Prepared) -> None:
         ratio = self._function.warning_ratio
         if ratio is not None and self._is_over(prepared, ratio):
-            _log.warning("a transaction is committed %d ms after it began", self._context.now() - prepared.begun)
+            _log.warning(
+                "a transaction of %s is committed %d ms after it began, close to or beyond its timeout of %d ms. Take"
+                " checkpoints more often, or let the other system keep transactions for longer.",
+                self._context.operator_id,
+                self._context.now() - prepared.begun,
+                self._function.transaction_timeout,
+            )
 
     def _is_over(self, prepared: _Prepared, ratio: float) -> bool:
         timeout = self._function.transaction_timeout

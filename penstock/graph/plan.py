@@ -44,6 +44,8 @@ class Vertex:
     stage: int
     buffer_timeout: int
     slot_sharing_group: str = DEFAULT_SLOT_SHARING_GROUP
+    is_max_parallelism_set: bool = False
+    """Whether the program says what the max parallelism is; otherwise that of restored state is taken over."""
 
     @property
     def head(self) -> Node:
@@ -244,6 +246,7 @@ def _vertices(
             stage=depth[chain],
             buffer_timeout=min(settings.buffer_timeout_of(node) for node in nodes),
             slot_sharing_group=groups[chain],
+            is_max_parallelism_set=settings.is_max_parallelism_set(nodes[0]),
         )
         for chain, nodes in members.items()
     }

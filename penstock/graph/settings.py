@@ -37,6 +37,10 @@ class JobSettings:
         """Return the number of key groups of a node: its own, else the job's, else Flink's choice."""
         return node.max_parallelism or self.max_parallelism or default_max_parallelism(parallelism)
 
+    def is_max_parallelism_set(self, node: Node) -> bool:
+        """Tell whether the program sets the number of key groups of a node."""
+        return bool(node.max_parallelism or self.max_parallelism)
+
     def buffer_timeout_of(self, node: Node) -> int:
         """Return how long a record of a node may wait in a block."""
         return node.buffer_timeout if node.buffer_timeout is not None else self.buffer_timeout

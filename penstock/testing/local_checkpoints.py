@@ -30,6 +30,7 @@ from penstock.checkpoint.job_storage import try_savepoint_directory
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, vertex_operators
 from penstock.checkpoint.rescaling import plan_restore
+from penstock.checkpoint.restored_parallelism import take_over_max_parallelism
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, load_checkpoint
 from penstock.connectors.filesystems import files_of
 from penstock.errors import CheckpointError
@@ -136,6 +137,7 @@ class LocalCheckpoints:
         failure: Why the coordinator wants the job to fail, if it does.
         notifies: Whether subtasks are told at once that a checkpoint is complete.
         unannounced: The complete checkpoints that subtasks do not know of yet.
+        job: The job, as what it starts from shapes it.
     """
 
     def __init__(self, job: Job, clock: Clock, restore: LocalCheckpoint | None) -> None:
@@ -144,7 +146,8 @@ class LocalCheckpoints:
         self.failure: str | None = None
         self.notifies = True
         self.unannounced: list[int] = []
-        self._job = job
+        job = job if restore is None else take_over_max_parallelism(job, restore.metadata)
+        self.job = self._job = job
         self._clock = clock
         self._start = restore
         self._restored: LocalCheckpoint | None = None

@@ -73,6 +73,7 @@ class LocalRun:
         checkpoint = LocalCheckpoint.load(restore) if isinstance(restore, (str, Path)) else restore
         self.clock = clock or ManualClock(0 if checkpoint is None else checkpoint.timestamp)
         self.checkpoints = LocalCheckpoints(job, self.clock, checkpoint)
+        job = self.checkpoints.job
         self.printed: list[str] = []
         self.collected: dict[str, list[Any]] = {}
         self.failures: list[PenstockError] = []

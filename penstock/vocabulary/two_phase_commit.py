@@ -101,6 +101,13 @@ class TwoPhaseCommitSinkFunction(SinkFunction[In], Generic[In, Transaction, User
         return self
 
     def enable_transaction_timeout_warnings(self, warning_ratio: float) -> Self:
-        """Logs a warning when a transaction that is committed is older than this part of the timeout."""
+        """Logs a warning when a transaction is committed, also at a restart, after more than this part of the timeout.
+
+        Raises:
+            ValueError: The part is not between 0 and 1.
+        """
+        if not 0 <= warning_ratio <= 1:
+            message = f"The warning ratio is a part of the transaction timeout, from 0 to 1, not {warning_ratio!r}."
+            raise ValueError(message)
         self.warning_ratio = warning_ratio
         return self

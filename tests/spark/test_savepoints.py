@@ -12,9 +12,16 @@ from typing import Any
 import pytest
 
 from penstock import CheckpointError, JobStatus, StateRestoreError, ValueStateDescriptor, WatermarkStrategy
+from penstock.checkpoint.job_storage import JobStorage
+from penstock.checkpoint.subtask_state import SubtaskState
+from penstock.connectors.filesystems import files_of
+from penstock.execution.spark.checkpoints import Checkpoints
+from penstock.execution.spark.messages import Acknowledged
+from penstock.runtime.clock import SystemClock
 from penstock.savepoints import Savepoint
 from tests.spark.checkpoint_bench import SUMS, CheckpointBench, checkpoint_ids, result, running
 from tests.spark.checkpoint_jobs import AtEnd, Sum, Tapped, numbers
+from tests.spark.jobs import wait_until
 
 
 @pytest.fixture
@@ -73,7 +80,6 @@ def test_stop_with_savepoint(bench: CheckpointBench, drain: bool) -> None:
     client = build()
     bench.wait_for_seen(40)
     path = client.stop_with_savepoint(drain, f"file://{bench.savepoints}").result(60)
-    result(client)
     assert client.get_job_status().result() is JobStatus.FINISHED
     if drain:
         # Event time has come to its end: the timers have fired with what was there.
@@ -84,6 +90,38 @@ def test_stop_with_savepoint(bench: CheckpointBench, drain: bool) -> None:
     bench.tap.open(50)
     result(build(**{"execution__state-recovery__path": path}))
     assert bench.results.read() == SUMS
+
+
+def test_who_stops_a_job_hears_of_a_failure_on_its_way_to_the_end(bench: CheckpointBench) -> None:
+    # Only the driver's side, without any task: the job fails when the savepoint is there and tasks have not ended yet.
+    env = bench.env()
+    bench.sums(env)
+    job = env._build_job(None)
+    checkpoints = Checkpoints(job, SystemClock(), JobStorage.of(job, files_of))
+    checkpoints.attempt_begins(Deaf(), lambda reason: None)  # type: ignore[arg-type]
+    checkpoints.tasks_running()
+    stopped = checkpoints.savepoint(str(bench.savepoints), stop=True)
+    for vertex in job.plan.vertices.values():
+        for index in range(vertex.parallelism):
+            checkpoints.on_message(Acknowledged((vertex.id, index), 1, SubtaskState()))
+    wait_until(lambda: len(list(bench.savepoints.glob("*/_metadata"))) == 1, "the savepoint")
+    with pytest.raises(TimeoutError):
+        stopped.result(0.05)
+    (path,) = bench.savepoints.iterdir()
+    assert checkpoints.attempt_failed() == 1, "it goes on from there"
+    with pytest.raises(CheckpointError, match=f"The savepoint {path} was taken, but then the job did not come"):
+        stopped.result(1)
+    checkpoints.close("failed")
+
+
+class Deaf:
+    """A line to tasks that are not there."""
+
+    def send(self, task: Any, message: Any) -> None:
+        pass
+
+    def send_all(self, message: Any) -> None:
+        pass
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])

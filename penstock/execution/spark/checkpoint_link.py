@@ -44,6 +44,8 @@ class CheckpointAccess:
     """What the driver gives to all tasks of an attempt."""
 
     storage: StorageAccess
+    takes_checkpoints: bool
+    """Whether there will be checkpoints, besides savepoints that somebody asks for."""
     checkpoint_id: int = 0
     states: dict[TaskId, SubtaskState] | None = None
     """What each subtask starts with, ``None`` on a fresh start."""

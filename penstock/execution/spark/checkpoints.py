@@ -78,6 +78,8 @@ class Checkpoints:
         self._changed = threading.Condition()
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="penstock checkpoints")
         self._savepoints: dict[str, CompletableFuture[str]] = {}
+        self._stopping: tuple[CompletableFuture[str], str] | None = None
+        """Who waits for the end of the job, with the path of the savepoint that it stops with."""
         self._server: ControlServer | None = None
         self._fail: Callable[[str], None] | None = None
         self._recovery: Recover | None = None
@@ -90,8 +92,9 @@ class Checkpoints:
     def access(self, recover_from: int | None) -> CheckpointAccess:
         """Return what the tasks of the next attempt need: the storage, and the state to start with."""
         found = self._start if recover_from is None else self._store.load(recover_from)
+        takes_checkpoints = self._settings.interval is not None
         if found is None:
-            return CheckpointAccess(self._access)
+            return CheckpointAccess(self._access, takes_checkpoints)
         metadata, files = found
         plan = plan_restore(
             metadata,
@@ -104,6 +107,7 @@ class Checkpoints:
         _log.log(level, "job %r starts from %s\n%s", self._job.name, source, plan.describe())
         return CheckpointAccess(
             self._access,
+            takes_checkpoints,
             metadata.checkpoint_id,
             plan.states,
             files,
@@ -125,6 +129,7 @@ class Checkpoints:
 
     def attempt_failed(self) -> int | None:
         """Take note that the attempt is over; return the checkpoint to restart from as soon as that is certain."""
+        self.answer_stop(has_stopped=False)
         self._recovery = None
         self._event(self._coordinator.job_failed)
         with self._changed:
@@ -167,7 +172,7 @@ class Checkpoints:
     # -- savepoints
 
     def savepoint(self, directory: str | None, *, stop: bool = False, drain: bool = False) -> CompletableFuture[str]:
-        """Take a savepoint and return the future of its path."""
+        """Take a savepoint and return the future of its path; with ``stop`` it is done when the job has ended."""
         future: CompletableFuture[str] = CompletableFuture()
         try:
             location = self._access.new_savepoint_directory(directory)
@@ -182,6 +187,19 @@ class Checkpoints:
         return future
 
     # -- the end
+
+    def answer_stop(self, *, has_stopped: bool) -> None:
+        """Tell who stopped the job with a savepoint that it has come to its end, or has failed on its way there."""
+        with self._changed:
+            stopping, self._stopping = self._stopping, None
+        if stopping is None:
+            return
+        future, path = stopping
+        if has_stopped:
+            future.complete(path)
+        else:
+            problem = f"The savepoint {path} was taken, but then the job did not come to its end: see its result."
+            future.complete_exceptionally(CheckpointError(problem))
 
     def close(self, end: Literal["finished", "cancelled", "failed"]) -> None:
         """End everything; keeps or deletes checkpoints as the job's retention says."""
@@ -233,8 +251,12 @@ class Checkpoints:
                     self._storing.submit(self._quietly, self._store.delete, checkpoint_id)
                 case Discard(checkpoint_id=checkpoint_id, state=state):
                     self._storing.submit(self._quietly, self._store.discard, checkpoint_id, state)
-                case SavepointDone(request=request, checkpoint_id=checkpoint_id):
-                    self._savepoints.pop(str(request)).complete(self._store.path_of(checkpoint_id))
+                case SavepointDone(request=request, checkpoint_id=checkpoint_id, is_stop=is_stop):
+                    future, path = self._savepoints.pop(str(request)), self._store.path_of(checkpoint_id)
+                    if is_stop:
+                        self._stopping = (future, path)
+                    else:
+                        future.complete(path)
                 case SavepointFailed(request=request, reason=reason):
                     self._storing.submit(self._quietly, self._store.delete_failed_savepoint, str(request))
                     self._savepoints.pop(str(request)).complete_exceptionally(CheckpointError(reason))

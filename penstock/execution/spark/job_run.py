@@ -52,6 +52,7 @@ _running: weakref.WeakSet[JobRun] = weakref.WeakSet()
 def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]) -> JobRun:
     """Find a session with room for the job and start it; returns once it is submitted."""
     storage = JobStorage.of(job, files_of)  # what cannot work is refused before Spark is asked for anything
+    job = storage.job
     slots = job.plan.spark_slots
     found = find_session(session, job.settings.options, slots)
     acquire_slots(found, job.id, slots)
@@ -140,7 +141,7 @@ class JobRun:
         return self._checkpoints.savepoint(directory)
 
     def stop_with_savepoint(self, directory: str | None, *, drain: bool) -> CompletableFuture[str]:
-        """Take a savepoint behind which no record follows, and let the job end; the future gives its path."""
+        """Take a savepoint behind which no record follows; once the job has ended, the future gives its path."""
         return self._checkpoints.savepoint(directory, stop=True, drain=drain)
 
     def cancel(self) -> None:
@@ -254,6 +255,7 @@ class JobRun:
         else:
             self._status = JobStatus.FINISHED
             self._future.complete(JobExecutionResult(self.job_id, runtime, self._accumulators()))
+        self._checkpoints.answer_stop(has_stopped=self._status is JobStatus.FINISHED)
 
     def _accumulators(self) -> dict[str, Any]:
         attempt = self._attempt

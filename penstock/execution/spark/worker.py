@@ -127,7 +127,7 @@ class StageMain:
         job: Job | None = None
         link = WorkerLink(self.access, client)
         try:
-            if self.attempt == 0 and self.access.keeps_last_state:
+            if self.attempt == 0 and self.access.takes_checkpoints:
                 try_checkpoint_directory(self.access.storage)  # the driver could; this machine may be set up otherwise
             job = self._load()
             task = Task(

@@ -295,7 +295,7 @@ def test_stop_with_savepoint():
     assert driver.tick(5_00) == [], "no other checkpoint begins"
     assert kinds(driver.savepoint_requested("other", 151)) == ["SavepointFailed"]
     driver.acknowledge_all(2, 160)
-    assert driver.stored(2, 170) == [NotifyComplete(2), SavepointDone("me", 2)]
+    assert driver.stored(2, 170) == [NotifyComplete(2), SavepointDone("me", 2, is_stop=True)]
     assert driver.retained == (1,)
     finished = [action for task in TASKS for action in driver.task_finished(task, 180)]
     assert finished == [FinishJob()], "what had to be committed was committed with the savepoint"

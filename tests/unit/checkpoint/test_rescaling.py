@@ -94,7 +94,9 @@ def test_lists_are_spread_unions_and_broadcasts_go_to_everybody():
 
 
 def test_another_max_parallelism_is_refused():
-    with pytest.raises(StateRestoreError, match=r"set_max_parallelism\(128\)") as caught:
+    with pytest.raises(
+        StateRestoreError, match=r"max parallelism of 128, and the operator has 64.*start_new_chain"
+    ) as caught:
         redistribute_operator("c", operator(2), OperatorInfo("Count", 2, 64))
     assert caught.value.operator == "Count (c)"
 

@@ -219,6 +219,38 @@ def test_a_transaction_older_than_its_timeout_may_be_left_behind(ledger: Ledger)
     assert ledger.visible == []
 
 
+@pytest.mark.parametrize(("age", "is_late"), [(799, False), (800, False), (801, True), (2_000, True)])
+def test_a_transaction_near_its_timeout_is_warned_of_also_when_it_is_recovered(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture, age: int, is_late: bool
+) -> None:
+    def sink() -> LedgerSink:
+        return LedgerSink("main").set_transaction_timeout(1_000).enable_transaction_timeout_warnings(0.8)
+
+    run = start([1, 2], sink=sink())
+    run.step()
+    ledger.fault = crash_before_commit
+    with pytest.raises(Exception, match="CrashError"):
+        run.checkpoint()
+    ledger.fault = lambda name: None
+    caplog.clear()
+    restored = LocalRun(job([1, 2], sink())._build_job(None), restore=run.checkpoints.complete[-1])
+    restored.clock.set(age)
+    restored.open()
+    assert ledger.visible == [1]
+    assert ("close to or beyond its timeout of 1000 ms" in caplog.text) is is_late
+
+
+def crash_before_commit(name: str) -> None:
+    if name == "before commit":
+        raise CrashError
+
+
+@pytest.mark.parametrize("ratio", [-0.1, 1.1])
+def test_the_warning_ratio_is_a_part_of_the_timeout(ratio: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        LedgerSink("main").enable_transaction_timeout_warnings(ratio)
+
+
 def test_commit_errors_are_raised_after_all_others_were_committed(ledger: Ledger) -> None:
     fault: Callable[[str], None] = lambda name: None  # noqa: E731 - replaced below
     run = start([1, 2, 3])
