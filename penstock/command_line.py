@@ -14,6 +14,7 @@ from penstock.api.launch import set_command_line_configuration
 from penstock.errors import PenstockError
 from penstock.pyflink_alias import install_alias
 from penstock.vocabulary.configuration import Configuration
+from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
 
 __all__ = ["main"]
 
@@ -69,6 +70,17 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave state behind whose step the program does not have any more",
     )
+    run.add_argument(
+        "-cm",
+        "--claim-mode",
+        "--claimMode",
+        "-rm",
+        "--restoreMode",
+        dest="claim_mode",
+        type=_claim_mode,
+        metavar="MODE",
+        help="claim: the job owns what it starts from, and deletes it in the end; no_claim: it does not (default)",
+    )
     run.add_argument("-pyfs", "--py-files", dest="files", help="comma-separated modules or zips the workers need")
     run.set_defaults(command=_run)
 
@@ -85,6 +97,13 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="show versions and what is missing for a job to run")
     doctor.set_defaults(command=_doctor)
     return parser
+
+
+def _claim_mode(name: str) -> RecoveryClaimMode:
+    try:
+        return RecoveryClaimMode.of(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -106,6 +125,8 @@ def _run(options: argparse.Namespace) -> int:
         configuration.set_string("execution.state-recovery.path", options.restore_path)
     if options.allow_non_restored_state:
         configuration.set_boolean("execution.state-recovery.ignore-unclaimed-state", value=True)
+    if options.claim_mode is not None:
+        configuration.set_string("execution.state-recovery.claim-mode", options.claim_mode.name)
     if options.files is not None:
         configuration.set_string("python.files", options.files)
     set_command_line_configuration(configuration)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Self
 
 from penstock.api.program import check_function, location
@@ -9,6 +10,7 @@ from penstock.errors import ProgramError
 from penstock.vocabulary.checkpoint_config import CheckpointConfig
 from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.durations import to_millis
+from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
 from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from penstock.vocabulary.runtime_mode import CheckpointingMode
 
 __all__ = ["CheckpointSettings"]
+
+_log = logging.getLogger("penstock.checkpoints")
 
 
 class CheckpointSettings:
@@ -27,6 +31,7 @@ class CheckpointSettings:
         self._savepoint_directory: str | None = None
         self._restore_path: str | None = None
         self._allows_non_restored_state = False
+        self._claim_mode = RecoveryClaimMode.NO_CLAIM
         self._rocksdb_configuration = Configuration()
 
     def _configure_checkpoints(self, configuration: Configuration) -> None:
@@ -45,6 +50,18 @@ class CheckpointSettings:
             self._restore_path = configuration.get_string(path, None)
         for key in ("execution.state-recovery.ignore-unclaimed-state", "execution.savepoint.ignore-unclaimed-state"):
             self._allows_non_restored_state = configuration.get_boolean(key, self._allows_non_restored_state)
+        mode = configuration.first_key("execution.state-recovery.claim-mode", "execution.savepoint-restore-mode")
+        if mode is not None:
+            self._set_claim_mode(mode, str(configuration.get_string(mode, "")))
+
+    def _set_claim_mode(self, key: str, name: str) -> None:
+        try:
+            self._claim_mode = RecoveryClaimMode.of(name)
+        except ValueError as error:
+            message = f"{key}: {error}"
+            raise ProgramError(message) from None
+        if self._claim_mode is RecoveryClaimMode.LEGACY:
+            _log.warning("%s: LEGACY is deprecated, in Flink too; the job starts as with NO_CLAIM", key)
 
     def enable_checkpointing(self, interval: TimeLength, mode: CheckpointingMode | None = None) -> Self:
         """Take a checkpoint every so many milliseconds."""

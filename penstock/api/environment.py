@@ -234,6 +234,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
             savepoint_directory=self._savepoint_directory,
             restore_path=self._restore_path,
             allows_non_restored_state=self._allows_non_restored_state,
+            claim_mode=self._claim_mode,
             guarantees=tuple(map(str, guarantees)),
         )
         self._first_pending = len(self.graph) + 1

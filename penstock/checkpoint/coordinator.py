@@ -123,15 +123,24 @@ class CheckpointCoordinator:
         settings: When checkpoints are taken.
         next_id: The id of the next checkpoint; greater than that of the checkpoint the job was started from.
         name_of: How reasons name a task.
+        claimed: The id of the checkpoint that the job was started from, if it owns it now.
     """
 
-    def __init__(self, settings: CoordinatorSettings, next_id: int = 1, name_of: Callable[[TaskId], str] = str) -> None:
+    def __init__(
+        self,
+        settings: CoordinatorSettings,
+        next_id: int = 1,
+        name_of: Callable[[TaskId], str] = str,
+        *,
+        claimed: int | None = None,
+    ) -> None:
         self._settings = settings
         self._name_of = name_of
         self._next_id = next_id
         self._attempt: _Attempt | None = None
         self._pending: dict[int, _Pending] = {}
-        self._retained: list[int] = []
+        self._claimed = claimed
+        self._retained: list[int] = [] if claimed is None else [claimed]
         self._recoverable: int | None = None
         self._failures_in_a_row = 0
         self._due: int | None = None
@@ -335,7 +344,7 @@ class CheckpointCoordinator:
             is_exactly_once=settings.is_exactly_once,
             is_unaligned=settings.is_unaligned and not kind.is_savepoint,
             aligned_timeout=settings.aligned_timeout,
-            reusable=None if kind.is_savepoint or not self._retained else self._retained[-1],
+            reusable=None if kind.is_savepoint else self._reusable(),
             is_draining=is_draining,
             location=location,
         )
@@ -350,6 +359,11 @@ class CheckpointCoordinator:
         )
         asked = (*attempt.heads(), *(task for task in attempt.inputs if task in attempt.finished - attempt.last.keys()))
         return [Trigger(checkpoint_id, options, asked)] if asked else self._store_if_acknowledged(checkpoint_id)
+
+    def _reusable(self) -> int | None:
+        """Returns the checkpoint whose files the next one may share: one of this run."""
+        own = [each for each in self._retained if each != self._claimed]
+        return own[-1] if own else None
 
     def _store_if_acknowledged(self, checkpoint_id: int) -> list[Action]:
         pending = self._pending[checkpoint_id]

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from penstock.checkpoint.coordination import StoreMetadata
     from penstock.checkpoint.subtask_state import SubtaskState
 
-__all__ = ["CheckpointMetadata", "OperatorInfo", "OperatorMetadata"]
+__all__ = ["METADATA", "CheckpointMetadata", "OperatorInfo", "OperatorMetadata"]
+
+METADATA = "_metadata"
+"""The name of the file that makes a checkpoint."""
 
 _MAGIC = b"PENCHKPT"
 _FLINK_MAGIC = bytes.fromhex("4960672d")
@@ -103,6 +106,10 @@ class CheckpointMetadata:
             yield from operator.in_flight.values()
             for state in operator.subtasks.values():
                 yield from state.stored()
+
+    def shared_locations(self) -> set[str]:
+        """Returns the files that other checkpoints of the same run may refer to as well."""
+        return {stored.location for stored in self.stored() if stored.is_shared and stored.location is not None}
 
     def with_stored(self, change: Callable[[StoredBytes], StoredBytes]) -> CheckpointMetadata:
         """Returns the same checkpoint with its bytes stored elsewhere."""

@@ -22,8 +22,9 @@ import secrets
 import zlib
 from typing import TYPE_CHECKING, Literal
 
+from penstock.checkpoint.claimed_snapshot import ClaimedSnapshot
 from penstock.checkpoint.files import local_files_of
-from penstock.checkpoint.metadata import CheckpointMetadata
+from penstock.checkpoint.metadata import METADATA, CheckpointMetadata
 from penstock.checkpoint.shared_files import SharedFiles
 from penstock.checkpoint.targets import FileTarget, MemoryTarget, StoredFiles
 from penstock.errors import CheckpointError, CorruptCheckpointError
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["METADATA", "CheckpointStore", "StorageAccess", "is_kept_after", "load_checkpoint"]
 
-METADATA = "_metadata"
-"""The name of the file that makes a checkpoint."""
 _CHECKPOINT = re.compile(r"chk-(\d+)")
 
 
@@ -124,6 +123,13 @@ class CheckpointStore:
         self._in_memory: dict[int, CheckpointMetadata] = {}
         self._published: dict[int, str] = {}
         self._shared = SharedFiles()
+        self._claimed: dict[int, ClaimedSnapshot] = {}
+
+    def claim(self, location: str, metadata: CheckpointMetadata) -> None:
+        """Takes over the snapshot that the job starts from: from now on it is deleted like those of the job itself."""
+        claimed = ClaimedSnapshot(location, metadata, self._access.files_of)
+        self._claimed[metadata.checkpoint_id] = claimed
+        self._published[metadata.checkpoint_id] = claimed.location
 
     def begin(self, checkpoint_id: int) -> None:
         """Takes note that a checkpoint is under way: it may refer to any shared file that exists now."""
@@ -152,7 +158,7 @@ class CheckpointStore:
             path = directory
         self._published[checkpoint_id] = path
         if not options.kind.is_savepoint:
-            self._delete_files(self._shared.keep(checkpoint_id, _shared_locations(metadata)))
+            self._delete_files(self._shared.keep(checkpoint_id, metadata.shared_locations()))
         else:
             self._shared.give_up(checkpoint_id)
         return path
@@ -172,6 +178,9 @@ class CheckpointStore:
         """Removes a checkpoint, whole or half, with every shared file that no other one needs."""
         self._in_memory.pop(checkpoint_id, None)
         self._published.pop(checkpoint_id, None)
+        if checkpoint_id in self._claimed:
+            self._claimed.pop(checkpoint_id).delete()
+            return
         locations = self._shared.give_up(checkpoint_id)
         if self._access.directory is not None:
             files, root = self._access.files_of(self._access.directory)
@@ -270,7 +279,3 @@ def is_kept_after(end: Literal["finished", "cancelled", "failed"], retention: Ex
     if end == "failed":
         return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
     return end == "cancelled" and retention is ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
-
-
-def _shared_locations(metadata: CheckpointMetadata) -> set[str]:
-    return {stored.location for stored in metadata.stored() if stored.is_shared and stored.location is not None}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.vocabulary.checkpoint_config import CheckpointConfig
+from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
 from penstock.vocabulary.state_backend import HashMapStateBackend, StateBackend
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Job:
     restore_path: str | None = None
     """The checkpoint or savepoint that the job starts from."""
     allows_non_restored_state: bool = False
+    claim_mode: RecoveryClaimMode = RecoveryClaimMode.NO_CLAIM
+    """Whether the job owns, and deletes in the end, what it starts from."""
     guarantees: tuple[str, ...] = ()
     """What the job says at its start about what is seen of it after a failure."""
 

@@ -16,9 +16,9 @@ SUMS = {str(key): (len(range(key, 100, 3)), sum(range(key, 100, 3))) for key in 
 """Of the numbers below 100, by their remainder."""
 
 
-def checkpoint_ids(directory: Path) -> list[int]:
-    """Returns the complete checkpoints of the one job in a directory."""
-    return sorted(int(path.parent.name[4:]) for path in directory.glob("*/chk-*/_metadata"))
+def checkpoint_ids(directory: Path, job: str = "*") -> list[int]:
+    """Returns the complete checkpoints of a job, or of the one job in a directory."""
+    return sorted(int(path.parent.name[4:]) for path in directory.glob(f"{job}/chk-*/_metadata"))
 
 
 def running(client: Any) -> Any:

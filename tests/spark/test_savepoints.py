@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 import logging
 import re
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock import CheckpointError, JobStatus, StateRestoreError, ValueStateDescriptor, WatermarkStrategy
+from penstock import (
+    CheckpointError,
+    ExternalizedCheckpointRetention,
+    JobStatus,
+    StateRestoreError,
+    ValueStateDescriptor,
+    WatermarkStrategy,
+)
 from penstock.checkpoint.job_storage import JobStorage
 from penstock.checkpoint.subtask_state import SubtaskState
 from penstock.connectors.filesystems import files_of
@@ -89,6 +97,45 @@ def test_stop_with_savepoint(bench: CheckpointBench, drain: bool) -> None:
     assert bench.results.read() == {}
     bench.tap.open(50)
     result(build(**{"execution__state-recovery__path": path}))
+    assert bench.results.read() == SUMS
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_what_a_job_starts_from_is_left_alone_or_claimed(bench: CheckpointBench, backend: str) -> None:
+    def start(records: int, path: Path | None = None, mode: str = "NO_CLAIM") -> tuple[Any, Path]:
+        """Starts the job, and returns it with the directory of its checkpoints when these records are in one."""
+        settings = {"state__backend__type": backend, "execution__checkpointing__incremental": "true"}
+        if path is not None:
+            settings |= {"execution__state-recovery__path": str(path), "execution__state-recovery__claim-mode": mode}
+        env = bench.env(30, **settings)
+        env.get_checkpoint_config().set_externalized_checkpoint_retention(
+            ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
+        )
+        bench.sums(env)
+        bench.tap.open(records)
+        client = running(env.execute_async())
+        bench.wait_for_records(2 * records)
+        directory = bench.checkpoints / str(client.get_job_id())
+        newest = max(checkpoint_ids(directory.parent, directory.name), default=0)
+        wait_until(lambda: max(checkpoint_ids(directory.parent, directory.name), default=0) > newest + 1, "two more")
+        return client, directory
+
+    def content(directory: Path) -> dict[str, int]:
+        return {str(path): path.stat().st_size for path in directory.rglob("*") if path.is_file()}
+
+    first, its_place = start(20)
+    first.cancel().result(30)
+    (kept,) = its_place.glob("chk-*")
+    before = content(its_place)
+    second, its_own = start(30, kept)
+    assert content(its_place) == before, "not a file more or less"
+    shutil.rmtree(its_place)
+    second.cancel().result(30)
+    (kept,) = its_own.glob("chk-*")
+    third, _ = start(40, kept, "CLAIM")
+    wait_until(lambda: not its_own.exists(), "what was claimed is deleted, with its shared files")
+    bench.tap.open(50)
+    result(third)
     assert bench.results.read() == SUMS
 
 

@@ -47,6 +47,7 @@ from penstock.execution.spark.messages import (
     TriggerCheckpoint,
 )
 from penstock.vocabulary.job import CompletableFuture
+from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,10 @@ class Checkpoints:
         self._infos = operator_infos(job.plan)
         self._start = storage.start
         next_id = 1 if self._start is None else self._start[0].checkpoint_id + 1
-        self._coordinator = CheckpointCoordinator(self._settings, next_id, subtask_names(job.plan).__getitem__)
+        self._claimed = self._claim(job)
+        self._coordinator = CheckpointCoordinator(
+            self._settings, next_id, subtask_names(job.plan).__getitem__, claimed=self._claimed
+        )
         self._changed = threading.Condition()
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="penstock checkpoints")
         self._savepoints: dict[str, CompletableFuture[str]] = {}
@@ -86,6 +90,14 @@ class Checkpoints:
         self._is_closed = False
         self._ticker = threading.Thread(target=self._tick, name="penstock checkpoint ticker", daemon=True)
         self._ticker.start()
+
+    def _claim(self, job: Job) -> int | None:
+        """Own the snapshot that the job starts from, if it is to; return its id."""
+        if self._start is None or job.claim_mode is not RecoveryClaimMode.CLAIM:
+            return None
+        metadata = self._start[0]
+        self._store.claim(str(job.restore_path), metadata)
+        return metadata.checkpoint_id
 
     # -- attempts
 
@@ -111,7 +123,7 @@ class Checkpoints:
             metadata.checkpoint_id,
             plan.states,
             files,
-            is_own=recover_from is not None,
+            is_own=recover_from is not None and recover_from != self._claimed,
         )
 
     def attempt_begins(self, server: ControlServer, fail: Callable[[str], None]) -> None:
@@ -215,6 +227,9 @@ class Checkpoints:
                 _log.info("job %r: checkpoints kept: %s", self._job.name, ", ".join(filter(None, kept)) or "none")
             else:
                 self._store.delete_all()
+                # One that a job could not even start from is left for those who look into it.
+                if self._claimed in self._coordinator.retained and end != "failed":
+                    self._quietly(self._store.delete, self._claimed)
 
     # -- events and actions
 

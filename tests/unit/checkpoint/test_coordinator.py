@@ -547,6 +547,35 @@ def test_a_damaged_checkpoint_is_left_for_the_one_before_it():
     assert (trigger.checkpoint_id, trigger.options.reusable) == (4, 2)
 
 
+def test_a_claimed_checkpoint_is_retained_and_deleted_like_those_of_the_job():
+    coordinator = CheckpointCoordinator(settings(retained=2), 8, claimed=7)
+    driver = Driver()
+    driver.coordinator = coordinator
+    coordinator.job_started(TASKS)
+    coordinator.tasks_running(0)
+    assert driver.retained == (7,)
+    (trigger,) = driver.tick(100)
+    assert (trigger.checkpoint_id, trigger.options.reusable) == (8, None), "its files are those of another run"
+    driver.acknowledge_all(8, 101)
+    assert driver.stored(8, 102) == [NotifyComplete(8)]
+    assert driver.retained == (7, 8)
+    assert driver.complete(200) == [NotifyComplete(9), Delete(7)]
+    assert driver.retained == (8, 9)
+
+
+def test_a_job_goes_back_to_a_claimed_checkpoint_where_its_own_is_damaged():
+    driver = Driver()
+    driver.coordinator = CheckpointCoordinator(settings(retained=2), 8, claimed=7)
+    driver.coordinator.job_started(TASKS)
+    driver.coordinator.tasks_running(0)
+    assert driver.job_failed(50) == [Recover(None)], "that is where the job was started from"
+    driver.coordinator.job_started(TASKS)
+    driver.coordinator.tasks_running(60)
+    driver.complete(160)
+    assert driver.job_failed(170) == [Recover(8)]
+    assert driver.checkpoint_damaged(8) == 7
+
+
 def test_without_an_older_checkpoint_a_damaged_one_leaves_nothing():
     driver = Driver()
     driver.complete(100)

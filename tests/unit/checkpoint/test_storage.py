@@ -277,6 +277,41 @@ def test_the_last_state_of_a_finished_task_is_shared_by_later_checkpoints(store,
     assert list((tmp_path / "chk" / JOB / "shared").iterdir()) == []
 
 
+def test_a_claimed_checkpoint_is_deleted_with_the_files_that_no_other_one_of_its_run_needs(store, access, tmp_path):
+    run = tmp_path / "chk" / JOB
+    store.begin(1)
+    first = subtask_state(access.target(1, PERIODIC), b"1" * 100, shared=[b"one", b"two"], local=tmp_path)
+    take(store, access, 1, [first])
+    store.begin(2)
+    second = subtask_state(access.target(2, PERIODIC), b"2" * 100, shared=[b"three"], local=tmp_path)
+    kept = first.operators["counter"].keyed[0].files[2]
+    files = (*second.operators["counter"].keyed[0].files, kept)
+    second.operators["counter"] = OperatorState((KeyedStateHandle(0, 64, ENTRIES, files),))
+    take(store, access, 2, [second])
+
+    heir = CheckpointStore(StorageAccess(FileSystemCheckpointStorage(str(tmp_path / "chk")), "a" * 32))
+    heir.claim(f"{run}/chk-2/_metadata", load_checkpoint(str(run / "chk-2"))[0])
+    assert heir.load(2)[0].checkpoint_id == 2
+    heir.delete(2)
+    assert sorted(each.name for each in run.iterdir()) == ["chk-1", "shared"]
+    assert sorted(each.read_bytes() for each in (run / "shared").iterdir()) == [b"one", b"two"]
+    heir.claim(str(run / "chk-1"), load_checkpoint(str(run / "chk-1"))[0])
+    heir.delete(1)
+    assert not run.exists(), "nothing is left of that run"
+
+
+def test_a_claimed_savepoint_is_deleted_as_a_whole(store, access, tmp_path):
+    directory = access.new_savepoint_directory(str(tmp_path / "savepoints"))
+    options = CheckpointOptions(kind=CheckpointKind.SAVEPOINT, location=directory)
+    take(store, access, 9, [subtask_state(access.target(9, options), b"x" * 1000)], options)
+    heir = CheckpointStore(StorageAccess(FileSystemCheckpointStorage(str(tmp_path / "chk")), "a" * 32))
+    heir.claim(directory, load_checkpoint(directory)[0])
+    heir.delete_all()
+    assert load_checkpoint(directory)[0].checkpoint_id == 9, "only the job's own"
+    heir.delete(9)
+    assert list((tmp_path / "savepoints").iterdir()) == []
+
+
 def test_the_drivers_memory_keeps_small_state_and_says_what_to_do_with_large_one(tmp_path):
     access = StorageAccess(JobManagerCheckpointStorage(max_state_size=1000), JOB)
     store = CheckpointStore(access)
