@@ -24,6 +24,7 @@ from penstock.checkpoint.subtask_state import OperatorState
 from penstock.errors import CorruptCheckpointError
 from penstock.statestore.handles import KeyedStateHandle, StoredBytes
 from penstock.statestore.stored_operator_state import StoredOperatorState
+from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -106,6 +107,10 @@ class CheckpointMetadata:
             yield from operator.in_flight.values()
             for state in operator.subtasks.values():
                 yield from state.stored()
+
+    def shared_kind(self, claim_mode: RecoveryClaimMode) -> CheckpointKind | None:
+        """Returns what kind of savepoint it is for a job that starts from it, ``None`` if it is for that job alone."""
+        return self.kind if self.kind.is_savepoint and claim_mode is not RecoveryClaimMode.CLAIM else None
 
     def shared_locations(self) -> set[str]:
         """Returns the files that other checkpoints of the same run may refer to as well."""

@@ -18,6 +18,7 @@ from penstock.vocabulary.delivery import Delivery
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from penstock.checkpoint.options import CheckpointKind
     from penstock.vocabulary.metrics import MetricGroup
 
 __all__ = ["Committer", "GlobalCommitter", "Sink", "SinkWriter", "WriterContext"]
@@ -43,6 +44,8 @@ class WriterContext:
     metrics: MetricGroup
     restored_checkpoint: int | None = None
     """The checkpoint the job was restored from."""
+    shared_savepoint: CheckpointKind | None = None
+    """The kind of the savepoint the job was restored from, if other jobs may start from it as well."""
     job_id: str = ""
     """The run of the job: another each time the program is started, the same after a failure."""
     checkpoint_timestamp: Callable[[], int] = field(default=lambda: 0)

@@ -12,6 +12,7 @@ from penstock.vocabulary.functions import Function
 from penstock.vocabulary.runtime_context import RuntimeContext
 
 if TYPE_CHECKING:
+    from penstock.checkpoint.options import CheckpointKind
     from penstock.runtime.clock import Clock
     from penstock.runtime.processing_time import ProcessingTimeService
     from penstock.statestore.backend import KeyContext, KeyedStateBackend
@@ -55,6 +56,8 @@ class OperatorContext:
     """The state of the subtask itself."""
     restored_checkpoint_id: int | None = None
     """The checkpoint that the state comes from, ``None`` on a fresh start."""
+    shared_savepoint: CheckpointKind | None = None
+    """The kind of the savepoint that the state comes from, if other jobs may start from it as well."""
     checkpoint_timestamp: int = 0
     """When the checkpoint was triggered that is being taken, or was taken last."""
     services: dict[str, Any] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from penstock.runtime.replay import Replay
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from penstock.checkpoint.options import CheckpointKind
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.graph.partitioning import Partitioning
     from penstock.runtime.chain import Chain
@@ -32,6 +33,8 @@ class RestoredSubtask:
     files: StateFiles
     is_own: bool = False
     """Whether the checkpoint is one of this run of the job, whose files later checkpoints may refer to."""
+    shared_savepoint: CheckpointKind | None = None
+    """What kind of savepoint it is, if it stays the user's, so that other jobs may start from it as well."""
 
     def open_chain(self, chain: Chain, info: SubtaskInfo) -> None:
         """Put state in place, open the chain, then bring timers back: an operator has its timers once it is open."""
@@ -50,6 +53,7 @@ class RestoredSubtask:
     def _restore(self, operator: Operator, info: SubtaskInfo) -> list[Timer]:
         context = operator.context
         context.restored_checkpoint_id = self.checkpoint_id
+        context.shared_savepoint = self.shared_savepoint
         state = self.state.operators.get(context.operator_id)
         if state is None:
             return []

@@ -92,6 +92,7 @@ class _SinkPart(Operator):
             schedule=context.processing_time.schedule,
             metrics=context.metrics,
             restored_checkpoint=context.restored_checkpoint_id,
+            shared_savepoint=context.shared_savepoint,
             job_id=str(context.services.get("job_id", "")),
             checkpoint_timestamp=lambda: context.checkpoint_timestamp,
             current_watermark=lambda: self._watermark,

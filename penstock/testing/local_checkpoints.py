@@ -186,8 +186,9 @@ class LocalCheckpoints:
         if self.plan is None or self._restored is None:
             return None
         number, files = self._restored.checkpoint_id, self._restored.files
+        is_own, shared = self._restored is not self._start, self._restored.metadata.shared_kind(self._job.claim_mode)
         return {
-            vertex: RestoredSubtask(number, state, files, is_own=self._restored is not self._start)
+            vertex: RestoredSubtask(number, state, files, is_own, None if is_own else shared)
             for (vertex, subtask), state in self.plan.states.items()
             if subtask == index
         }

@@ -19,7 +19,6 @@ from penstock.connectors.files.compaction import (
     RecordWiseFileCompactor,
 )
 from penstock.connectors.files.rolling_policy import UNLIMITED
-from penstock.connectors.files.sink_state import OpenPart, PendingPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from penstock.connectors.files.compaction import FileCompactor, FileCompactStrategy
     from penstock.connectors.files.part_format import PartFormat
     from penstock.connectors.files.part_storage import PartStorage
+    from penstock.connectors.files.sink_state import OpenPart, PendingPart
 
 __all__ = ["CompactionQueue"]
 
@@ -117,7 +117,7 @@ class CompactionQueue:
                 [inputs.enter_context(self._storage.read(path)) for path in paths], cast("BinaryIO", stream)
             )
         stream.end()
-        return PendingPart(place.bucket, place.hidden, place.target, stream.tell())
+        return place.closed(stream.tell())
 
     def _written_again(self, paths: list[str], place: OpenPart, compactor: RecordWiseFileCompactor[Any]) -> PendingPart:
         assert compactor.reader is not None, "the builder asks the format where the program gives no reader"

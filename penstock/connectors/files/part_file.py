@@ -7,12 +7,11 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from penstock.connectors.files.sink_state import OpenPart, PendingPart
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.connectors.files.part_stream import PartStream
+    from penstock.connectors.files.sink_state import OpenPart, PendingPart
     from penstock.vocabulary.serialization import BulkWriterFactory, Encoder
 
 __all__ = ["BulkPart", "Part", "RowPart"]
@@ -55,7 +54,7 @@ class Part(ABC):
         """End the file; it waits for its commit."""
         self._stream.end()
         place = self._place
-        return PendingPart(place.bucket, place.hidden, place.target, self._stream.tell(), place.replaces)
+        return place.closed(self._stream.tell())
 
     def abandon(self) -> None:
         """Let go of the file without ending it properly."""

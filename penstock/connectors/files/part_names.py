@@ -89,6 +89,10 @@ class PartNames:
         """Return the name of what several files are made into, by the name that the first of them would have had."""
         return f"compacted-{finished}"
 
+    def alternative(self, finished: str, unfinished: str) -> str:
+        """Return the name of a file that finds its own taken; it is made from the hidden one, so nobody else has it."""
+        return f"{finished.removesuffix(self._suffix)}-{unfinished[-6:]}{self._suffix}"
+
     def unfinished(self, finished: str, subtask: int, number: int) -> str:
         """Return a new hidden name for a file that is going to have the given one."""
         id_ = uuid.UUID(hex=f"{self.token}{subtask:04x}{number:010x}{uuid.uuid4().hex[:6]}")

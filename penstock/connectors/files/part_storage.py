@@ -40,7 +40,10 @@ class PartStorage(Protocol):
         """Begin a new file with the first bytes of another one."""
 
     def move(self, source: str, target: str) -> None:
-        """Give a complete file its name."""
+        """Give a complete file its name; raises ``FileExistsError`` where that is one step and the name is taken."""
+
+    def is_same(self, path: str, other: str) -> bool:
+        """Tell whether two names are of one file: the step from the one to the other was not finished."""
 
     def read(self, path: str) -> BinaryIO:
         """Open a complete file for reading."""
@@ -83,8 +86,19 @@ class LocalPartStorage(LocalFiles):
         return stream
 
     def move(self, source: str, target: str) -> None:
-        """Rename a complete file."""
-        Path(source).rename(target)
+        """Rename a complete file, but never over another one, as a rename would do."""
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            raise
+        except OSError:
+            Path(source).rename(target)  # a file system without hard links
+        else:
+            Path(source).unlink()
+
+    def is_same(self, path: str, other: str) -> bool:
+        """Tell whether two names are of one file."""
+        return Path(path).samefile(other)
 
     def read(self, path: str) -> BinaryIO:
         """Open a complete file for reading."""
@@ -163,6 +177,10 @@ class ArrowPartStorage(ArrowFiles):
     def move(self, source: str, target: str) -> None:
         """Rename a complete file, or have the object store copy it and delete the old one."""
         self._file_system.move(source, target)
+
+    def is_same(self, path: str, other: str) -> bool:
+        """Return False: there are no two names for one file."""
+        return False
 
     def read(self, path: str) -> BinaryIO:
         """Open a complete file for reading."""

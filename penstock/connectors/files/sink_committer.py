@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["PartCommitter"]
 
 _LOGGER = logging.getLogger(__name__)
+_COPIED_AT_A_TIME = 1 << 20
 
 
 class PartCommitter(Committer):
@@ -61,20 +62,24 @@ class PartCommitter(Committer):
         storage = self._storage
         size, finished = storage.size_of(part.hidden), storage.size_of(part.target)
         if size is None:
-            return finished is not None
+            return self._finish_aside(part) or finished is not None
         if size != part.size:
             message = f"{part.hidden} has {size} bytes instead of the {part.size} that were written to it."
             raise CheckpointError(message)
         if finished is None:
             try:
                 storage.move(part.hidden, part.target)
+            except FileExistsError:
+                return self._move(part)  # taken at this moment
             except OSError:
                 # A process of an attempt that failed may be committing the same at this moment.
                 if storage.size_of(part.hidden) is not None or storage.size_of(part.target) is None:
                     raise
-        elif not storage.has_rename and finished == size:
-            # Copied, and the crash came before the old one was deleted.
+        elif storage.is_same(part.hidden, part.target) or (not storage.has_rename and finished == size):
+            # Linked or copied, and the crash came before the old one was deleted.
             storage.delete(part.hidden)
+        elif part.alternative:
+            self._move_aside(part)
         else:
             message = (
                 f"{part.hidden} cannot become {part.target}: there is another file of that name. Move that file "
@@ -82,3 +87,53 @@ class PartCommitter(Committer):
             )
             raise CheckpointError(message)
         return True
+
+    def _move_aside(self, part: PendingPart) -> None:
+        """Finish a file whose name another job has taken, without what both have taken over from a savepoint."""
+        storage = self._storage
+        if not part.shared or not self._begin_alike(part):
+            self._name(part.hidden, part.alternative)
+            return
+        if part.shared < part.size:
+            path = _rest_of(part)
+            storage.delete(path)  # what a crash has left half done
+            rest = storage.begin(path)
+            with storage.read(part.hidden) as file:
+                file.seek(part.shared)
+                while data := file.read(_COPIED_AT_A_TIME):
+                    rest.write(data)
+            rest.end()
+            storage.keep_names({path.rpartition("/")[0]})
+        # From here on there is only the rest, and a crash repeats nothing but its move.
+        storage.delete(part.hidden)
+        self._finish_aside(part)
+
+    def _finish_aside(self, part: PendingPart) -> bool:
+        """Name what is left to be named of a file that was moved aside; tell whether it was."""
+        if not part.alternative:
+            return False
+        if part.shared and self._storage.size_of(_rest_of(part)) is not None:
+            self._name(_rest_of(part), part.alternative)
+        return self._storage.size_of(part.alternative) is not None
+
+    def _name(self, hidden: str, name: str) -> None:
+        """Move a file to a name that nobody else uses: where there is a file, it is this one."""
+        if self._storage.size_of(name) is None:
+            self._storage.move(hidden, name)
+        else:
+            self._storage.delete(hidden)
+
+    def _begin_alike(self, part: PendingPart) -> bool:
+        """Tell whether the file that has the name begins with what both have taken over from the savepoint."""
+        left = part.shared
+        with self._storage.read(part.hidden) as own, self._storage.read(part.target) as other:
+            while left > 0:
+                data = own.read(min(left, _COPIED_AT_A_TIME))
+                if not data or other.read(len(data)) != data:
+                    return False
+                left -= len(data)
+        return True
+
+
+def _rest_of(part: PendingPart) -> str:
+    return f"{part.hidden}.rest"

@@ -17,6 +17,10 @@ class PendingPart:
     size: int
     replaces: tuple[str, ...] = ()
     """Hidden files whose records are in this one; they are deleted once it has its name."""
+    alternative: str = ""
+    """The name it gets where another job, maybe one from the same savepoint, has taken its own."""
+    shared: int = 0
+    """How many bytes at its beginning such a job has written as well: they are seen once."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,12 @@ class OpenPart:
     updated: int
     replaces: tuple[str, ...] = ()
     """Hidden files with which this one begins, from before a restart."""
+    alternative: str = ""
+    shared: int = 0
+
+    def closed(self, size: int) -> PendingPart:
+        """Return the file once it is closed, with so many bytes."""
+        return PendingPart(self.bucket, self.hidden, self.target, size, self.replaces, self.alternative, self.shared)
 
 
 @dataclass(frozen=True)
@@ -47,3 +57,5 @@ class WriterState:
     open_parts: tuple[OpenPart, ...] = ()
     waiting: tuple[tuple[int, tuple[PendingPart, ...]], ...] = ()
     """The files that wait for compaction by bucket, each group with the number of checkpoints it has waited for."""
+    is_fork: bool = False
+    """Whether the job has started from a savepoint that others may have started from as well."""

@@ -2,6 +2,10 @@
 
 A subtask counts the files that it begins, whatever for; the count is part of each checkpoint and of each hidden name.
 So a restored writer can tell the unfinished files that no checkpoint knows, and removes them.
+
+Several jobs may start from one savepoint and write to one directory: each is a *fork*. Its hidden files have a mark of
+its own, so that no fork removes those of another. It goes on in copies of the open files, and where another job has
+taken a name first it moves aside. What stands in the savepoint is seen once, and all that a fork adds to it.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.checkpoint.options import CheckpointKind
 from penstock.connectors.files.bucket_assigner import BucketContext, buckets_by_time
 from penstock.connectors.files.compaction_queue import CompactionQueue
 from penstock.connectors.files.part_names import PartNames
@@ -18,6 +23,8 @@ from penstock.connectors.files.sink_state import OpenPart, PendingPart, WriterSt
 from penstock.connectors.sink_protocol import SinkWriter
 from penstock.errors import ProgramError, StateRestoreError
 from penstock.vocabulary.unusable_value import UnusableValueError
+
+_COPIED_AT_A_TIME = 1 << 20
 
 if TYPE_CHECKING:
     from penstock.connectors.files.part_file import Part
@@ -59,21 +66,26 @@ class PartWriter(SinkWriter[Any]):
         self._rolls_always = not (storage.can_resume and self._format.can_resume)
         self._parts: dict[str, Part] = {}
         self._closed: list[PendingPart] = []
+        self._taken_over: list[PendingPart] = []
+        """Files of a savepoint that are finished as they are, by whichever fork comes first."""
         self._persisted: tuple[OpenPart, ...] = ()
         self._ended = False
-        token = states[0].token if states else _token(settings.lineage, context.operator_id)
+        is_new_fork = bool(states) and context.shared_savepoint is not None
+        self._is_fork = is_new_fork or any(state.is_fork for state in states or ())
+        lineage = context.job_id if is_new_fork else settings.lineage
+        token = states[0].token if states and not is_new_fork else _token(lineage, context.operator_id)
         self._names = PartNames(settings.output_file_config, token)
         # After a restart all subtasks go on behind the largest number of any of them.
         self._next_number = max((state.next_number for state in states or ()), default=0)
-        self._begun = max((state.begun for state in states or ()), default=0)
+        self._begun = 0 if is_new_fork else max((state.begun for state in states or ()), default=0)
         self._compaction: CompactionQueue | None = None
         if settings.compaction is not None:
             self._compaction = CompactionQueue(*settings.compaction, storage, self._format, self._compacted_place)
-        if states or context.attempt > 0:
-            self._remove_unknown_files(states or [])
+        if context.attempt > 0 or (states and not is_new_fork):
+            self._remove_unknown_files([] if is_new_fork else states or [])
         for state in states or ():
             if state.subtask % context.parallelism == context.subtask:
-                self._take_over(state)
+                (self._fork if is_new_fork else self._take_over)(state)
         if type(self._policy).should_roll_on_processing_time is not RollingPolicy.should_roll_on_processing_time:
             context.schedule(context.now() + self._check_interval, self._check_time)
 
@@ -117,6 +129,8 @@ class PartWriter(SinkWriter[Any]):
         closed, self._closed = self._closed, []
         if self._compaction is not None:
             closed = self._compaction.exchange(closed, end_of_input=self._ended)
+        closed = [*self._taken_over, *closed]
+        self._taken_over = []
         self._persisted = tuple(persisted)
         hidden = [*(part.hidden for part in persisted), *(part.hidden for part in closed)]
         self._storage.keep_names({path.rpartition("/")[0] for path in hidden})
@@ -126,7 +140,7 @@ class PartWriter(SinkWriter[Any]):
         """Return where each open file ends, what waits for compaction, and the next number."""
         waiting = () if self._compaction is None else self._compaction.state()
         counts = self._next_number, self._begun
-        return [WriterState(self._context.subtask, *counts, self._names.token, self._persisted, waiting)]
+        return [WriterState(self._context.subtask, *counts, self._names.token, self._persisted, waiting, self._is_fork)]
 
     def close(self) -> None:
         """Let go of the open files; they keep their hidden names."""
@@ -193,7 +207,10 @@ class PartWriter(SinkWriter[Any]):
     def _place(self, bucket: str, directory: str, name: str, now: int) -> OpenPart:
         hidden = self._names.unfinished(name, self._context.subtask, self._begun)
         self._begun += 1
-        return OpenPart(bucket, f"{directory}/{hidden}", f"{directory}/{name}", 0, now, now)
+        target, alternative = f"{directory}/{name}", f"{directory}/{self._names.alternative(name, hidden)}"
+        if self._is_fork and not self._storage.has_rename:
+            target = alternative  # there, two that take a name at the same time do not find out
+        return OpenPart(bucket, f"{directory}/{hidden}", target, 0, now, now, alternative=alternative)
 
     def _is_taken(self, directory: str, name: str) -> bool:
         names = [name] if self._compaction is None else [name, self._names.compacted(name)]
@@ -223,21 +240,61 @@ class PartWriter(SinkWriter[Any]):
                     "checkpoint: finished files are never changed."
                 )
                 raise StateRestoreError(problem, self._context.operator_id)
-            part = self._continued(place)
-            if self._rolls_always or state.subtask != self._context.subtask:
-                self._closed.append(part.close())
-            else:
-                self._parts[place.bucket] = part
+            self._go_on_with(self._continued(place), state)
         if self._compaction is not None:
             self._compaction.restore(state.waiting)
         else:
             self._closed.extend(part for _, parts in state.waiting for part in parts)
 
-    def _continued(self, place: OpenPart) -> Part:
+    def _go_on_with(self, part: Part, state: WriterState) -> None:
+        if self._rolls_always or state.subtask != self._context.subtask:
+            self._closed.append(part.close())
+        else:
+            self._parts[part.get_bucket_id()] = part
+
+    def _fork(self, state: WriterState) -> None:
+        """Begin with what a savepoint holds of a former subtask, and leave it to others who begin with it too."""
+        for place in state.open_parts:
+            if self._is_left(place.hidden, place.target, place.length):
+                file = self._continued(place, shared=place.length)
+                if self._compaction is None:
+                    self._go_on_with(file, state)
+                else:
+                    self._taken_over.append(file.close())  # what is made of it would not be the same in each fork
+        for part in (part for _, parts in state.waiting for part in parts):
+            if self._is_left(part.hidden, part.target, part.size):
+                directory, _, name = part.target.rpartition("/")
+                copy = self._copied(self._place(part.bucket, directory, name, self._context.now()), part.hidden)
+                self._taken_over.append(replace(copy, target=part.target, shared=part.size, replaces=self._over(part)))
+
+    def _is_left(self, hidden: str, target: str, size: int) -> bool:
+        """Tell whether an unfinished file of a savepoint is still one; else another fork has finished it."""
+        length, finished = self._storage.size_of(hidden), self._storage.size_of(target)
+        if length is not None and length >= size:
+            return True
+        if finished is not None and finished >= size:
+            return False
+        problem = f"The file {hidden} was unfinished when the savepoint was taken, with {size} bytes, and is not there."
+        raise StateRestoreError(problem, self._context.operator_id)
+
+    def _over(self, part: OpenPart | PendingPart) -> tuple[str, ...]:
+        """Return the hidden files that are needed no longer; a job that was not stopped still has its own."""
+        is_over = self._context.shared_savepoint in (None, CheckpointKind.STOP)
+        return (*part.replaces, part.hidden) if is_over else ()
+
+    def _copied(self, place: OpenPart, source: str) -> PendingPart:
+        stream = self._storage.begin(place.hidden)
+        with self._storage.read(source) as file:
+            while data := file.read(_COPIED_AT_A_TIME):
+                stream.write(data)
+        stream.end()
+        return place.closed(stream.tell())
+
+    def _continued(self, place: OpenPart, shared: int = 0) -> Part:
         """Go on in a copy: a process of the attempt that failed may still be writing to the file itself."""
         directory, _, name = place.target.rpartition("/")
         copy = self._place(place.bucket, directory, name, place.updated)
-        copy = replace(copy, created=place.created, replaces=(*place.replaces, place.hidden))
+        copy = replace(copy, created=place.created, replaces=self._over(place), shared=shared or place.shared)
         return self._format.part(copy, self._storage.resume(place.hidden, place.length, copy.hidden))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from penstock.checkpoint.options import CheckpointOptions
+    from penstock.checkpoint.options import CheckpointKind, CheckpointOptions
     from penstock.checkpoint.storage import StorageAccess
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.checkpoint.targets import StoredFiles
@@ -52,6 +52,8 @@ class CheckpointAccess:
     files: StoredFiles | None = None
     is_own: bool = False
     """Whether the state is of a checkpoint that this run of the job has taken."""
+    shared_savepoint: CheckpointKind | None = None
+    """The kind of the savepoint that the state comes from, if other jobs may start from it as well."""
     splits: dict[str, dict[int, SourceSplit]] = field(default_factory=dict)
     """The splits of each source, by operator id and number."""
 
@@ -60,7 +62,7 @@ class CheckpointAccess:
         if self.states is None or self.files is None:
             return None
         return {
-            vertex: RestoredSubtask(self.checkpoint_id, state, self.files, self.is_own)
+            vertex: RestoredSubtask(self.checkpoint_id, state, self.files, self.is_own, self.shared_savepoint)
             for (vertex, subtask), state in self.states.items()
             if subtask == index
         }

@@ -124,6 +124,7 @@ class Checkpoints:
             plan.states,
             files,
             is_own=recover_from is not None and recover_from != self._claimed,
+            shared_savepoint=metadata.shared_kind(self._job.claim_mode) if recover_from is None else None,
         )
 
     def attempt_begins(self, server: ControlServer, fail: Callable[[str], None]) -> None:
