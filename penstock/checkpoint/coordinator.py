@@ -79,6 +79,8 @@ class _Pending:
     awaited: set[TaskId]
     states: dict[TaskId, Any]
     finished: set[TaskId]
+    inherited: frozenset[TaskId]
+    """The tasks whose states earlier checkpoints hold as well."""
     request: Hashable = None
     is_storing: bool = False
     """Whether all tasks have acknowledged and the metadata is being published."""
@@ -355,6 +357,7 @@ class CheckpointCoordinator:
             awaited=attempt.inputs.keys() - attempt.last.keys(),
             states=dict(attempt.last),
             finished=set(attempt.finished),
+            inherited=frozenset(attempt.last),
             request=request,
         )
         asked = (*attempt.heads(), *(task for task in attempt.inputs if task in attempt.finished - attempt.last.keys()))
@@ -415,8 +418,7 @@ class CheckpointCoordinator:
                     # Windows have fired as if the input had ended: the job cannot just read on.
                     actions.append(FailJob(f"the savepoint that was to drain it failed: {reason}"))
             return actions
-        known = {} if self._attempt is None else self._attempt.last
-        lost = [task for task in pending.finished if task in pending.states and task not in known]
+        lost = (pending.finished & pending.states.keys()) - pending.inherited
         # What a finished task stored is not in the checkpoint's own directory, and it will be asked again.
         actions += [Discard(checkpoint_id, pending.states[task]) for task in sorted(lost, key=str)]
         self._last_end = now

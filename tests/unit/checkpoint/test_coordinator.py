@@ -385,6 +385,16 @@ def test_a_finished_task_is_asked_again_where_the_checkpoint_with_its_state_was_
     assert trigger.tasks == ("b", "a")
 
 
+def test_a_failure_discards_what_only_the_checkpoint_under_way_holds():
+    driver = Driver(TWO_SOURCES)
+    driver.task_finished("a", 50)
+    driver.complete(100)
+    driver.tick(200)
+    driver.task_finished("b", 210)
+    driver.acknowledge("b", 2, "b-last", 211)
+    assert driver.job_failed(212) == [Delete(2), Discard(2, "b-last"), Recover(1)], "the state of a is in checkpoint 1"
+
+
 def test_the_state_of_a_finished_task_in_a_savepoint_is_not_kept_because_the_savepoint_may_be_moved():
     driver = Driver(TWO_SOURCES)
     driver.task_finished("a", 50)
