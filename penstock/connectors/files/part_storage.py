@@ -94,11 +94,14 @@ class LocalPartStorage(LocalFiles):
         except OSError:
             Path(source).rename(target)  # a file system without hard links
         else:
-            Path(source).unlink()
+            Path(source).unlink(missing_ok=True)
 
     def is_same(self, path: str, other: str) -> bool:
-        """Tell whether two names are of one file."""
-        return Path(path).samefile(other)
+        """Tell whether two names are of one file, or were at this moment: somebody else has finished the step."""
+        try:
+            return Path(path).samefile(other)
+        except FileNotFoundError:
+            return not Path(path).exists()
 
     def read(self, path: str) -> BinaryIO:
         """Open a complete file for reading."""
