@@ -57,6 +57,26 @@ def _parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="a configuration value; repeatable",
     )
+    _add_restore_options(run)
+    run.add_argument("-pyfs", "--py-files", dest="files", help="comma-separated modules or zips the workers need")
+    run.set_defaults(command=_run)
+
+    savepoint = commands.add_parser(
+        "savepoint",
+        help="remove a savepoint",
+        description="Remove a savepoint. python -m penstock.savepoints lists, shows and compares savepoints.",
+    )
+    savepoint.add_argument(
+        "-d", "--dispose", dest="path", required=True, metavar="PATH", help="the directory of the savepoint"
+    )
+    savepoint.set_defaults(command=_dispose)
+
+    doctor = commands.add_parser("doctor", help="show versions and what is missing for a job to run")
+    doctor.set_defaults(command=_doctor)
+    return parser
+
+
+def _add_restore_options(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "-s",
         "--from-savepoint",
@@ -81,22 +101,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MODE",
         help="claim: the job owns what it starts from, and deletes it in the end; no_claim: it does not (default)",
     )
-    run.add_argument("-pyfs", "--py-files", dest="files", help="comma-separated modules or zips the workers need")
-    run.set_defaults(command=_run)
-
-    savepoint = commands.add_parser(
-        "savepoint",
-        help="remove a savepoint",
-        description="Remove a savepoint. python -m penstock.savepoints lists, shows and compares savepoints.",
-    )
-    savepoint.add_argument(
-        "-d", "--dispose", dest="path", required=True, metavar="PATH", help="the directory of the savepoint"
-    )
-    savepoint.set_defaults(command=_dispose)
-
-    doctor = commands.add_parser("doctor", help="show versions and what is missing for a job to run")
-    doctor.set_defaults(command=_doctor)
-    return parser
 
 
 def _claim_mode(name: str) -> RecoveryClaimMode:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from penstock.statestore.handles import SnapshotTarget, StoredBytes
     from penstock.vocabulary.checkpoint_storage import CheckpointStorage
 
-__all__ = ["METADATA", "CheckpointStore", "StorageAccess", "is_kept_after", "load_checkpoint"]
+__all__ = ["CheckpointStore", "StorageAccess", "is_kept_after", "load_checkpoint"]
 
 _CHECKPOINT = re.compile(r"chk-(\d+)")
 

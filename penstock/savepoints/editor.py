@@ -7,9 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo, OperatorMetadata
+from penstock.checkpoint.metadata import METADATA, CheckpointMetadata, OperatorInfo, OperatorMetadata
 from penstock.checkpoint.options import CheckpointKind
-from penstock.checkpoint.storage import METADATA
 from penstock.checkpoint.subtask_state import OperatorState
 from penstock.checkpoint.targets import FileTarget
 from penstock.connectors.filesystems import files_of

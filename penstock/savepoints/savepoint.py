@@ -8,7 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.checkpoint.storage import METADATA, load_checkpoint
+from penstock.checkpoint.metadata import METADATA
+from penstock.checkpoint.storage import load_checkpoint
 from penstock.connectors.filesystems import files_of
 from penstock.errors import CheckpointError
 from penstock.savepoints.keyed_state import open_keyed_state
