@@ -135,6 +135,11 @@ _CHECKPOINTS = (
         "Whether state of steps that the program does not have any more is left behind.",
         ("execution.savepoint.ignore-unclaimed-state",),
     ),
+    KnownOption(
+        "execution.state-recovery.claim-mode", "NO_CLAIM, CLAIM or LEGACY", "NO_CLAIM",
+        "Whether the job owns what it starts from, and deletes it when newer checkpoints replace it.",
+        ("execution.savepoint-restore-mode",),
+    ),
 )  # fmt: skip
 
 _RESTARTS = (

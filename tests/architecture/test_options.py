@@ -60,6 +60,7 @@ EXAMPLES: dict[str, tuple[Any, dict[str, str]]] = {
     CHECKPOINTING + "incremental": ("true", ROCKS),
     "execution.state-recovery.path": ("/savepoints/1", {}),
     "execution.state-recovery.ignore-unclaimed-state": ("true", {}),
+    "execution.state-recovery.claim-mode": ("CLAIM", {}),
     "restart-strategy.type": ("none", {}),
     "restart-strategy.fixed-delay.attempts": ("7", FIXED),
     "restart-strategy.fixed-delay.delay": ("7 s", FIXED),
