@@ -595,7 +595,7 @@ def test_without_an_older_checkpoint_a_damaged_one_leaves_nothing():
 
 def test_no_checkpoint_begins_after_a_task_has_finished_where_that_is_turned_off():
     driver = Driver({"a": [], "b": []}, after_tasks_finish=False)
-    driver.task_finished("a", "a-last", 50)
+    driver.task_finished("a", 50)
     assert driver.next_tick() is None
     assert driver.tick(1000) == []
     assert driver.checkpoint_requested(1001) == []
@@ -608,7 +608,7 @@ def test_a_task_that_finishes_during_a_checkpoint_ends_it_where_that_is_turned_o
     driver = Driver({"a": [], "b": []}, after_tasks_finish=False)
     checkpoint_id = driver.trigger(100)
     driver.acknowledge("b", checkpoint_id, "b!", 101)
-    abort, delete = driver.task_finished("a", "a-last", 102)
+    abort, delete = driver.task_finished("a", 102)
     assert (abort.checkpoint_id, delete) == (checkpoint_id, Delete(checkpoint_id))
     assert driver.pending == {}
 
@@ -617,14 +617,14 @@ def test_a_checkpoint_that_a_task_has_acknowledged_goes_on_when_it_finishes():
     driver = Driver({"a": [], "b": []}, after_tasks_finish=False)
     checkpoint_id = driver.trigger(100)
     driver.acknowledge("a", checkpoint_id, "a!", 101)
-    assert driver.task_finished("a", "a-last", 102) == []
+    assert driver.task_finished("a", 102) == []
     (store,) = driver.acknowledge("b", checkpoint_id, "b!", 103)
     assert store.states == {"a": "a!", "b": "b!"}
 
 
 def test_a_bounded_job_ends_without_a_final_checkpoint_where_that_is_turned_off():
     driver = Driver(after_tasks_finish=False)
-    assert [action for task in TASKS for action in driver.task_finished(task, None, 1)] == [FinishJob()]
+    assert [action for task in TASKS for action in driver.task_finished(task, 1)] == [FinishJob()]
 
 
 def test_whether_checkpoints_follow_finished_tasks_is_an_option_of_the_job():
