@@ -131,6 +131,21 @@ kind_of(PyTypeObject *type)
     return places[place].type == NULL ? -1 : places[place].kind;
 }
 
+/* Tells whether a value is one of the most frequent that cannot change: an atom, or a tuple of atoms. */
+static inline int
+is_simple(PyObject *value)
+{
+    if (!PyTuple_CheckExact(value)) {
+        return kind_of(Py_TYPE(value)) == ATOM;
+    }
+    for (Py_ssize_t position = 0; position < PyTuple_GET_SIZE(value); position++) {
+        if (kind_of(Py_TYPE(PyTuple_GET_ITEM(value, position))) != ATOM) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int look_at(PyObject *value, Py_ssize_t allowed, Look *look);
 
 static int
@@ -290,7 +305,7 @@ copy_value(PyObject *value)
 PyObject *
 hand_over(PyObject *value, Py_ssize_t own, PyObject *input, Py_ssize_t references)
 {
-    if (kind_of(Py_TYPE(value)) == ATOM) {
+    if (is_simple(value)) {
         return value;
     }
     for (;;) {
@@ -321,7 +336,7 @@ handed_over(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t 
         return NULL;
     }
     PyObject *result = arguments[0];
-    if (kind_of(Py_TYPE(result)) == ATOM) {
+    if (is_simple(result)) {
         return Py_NewRef(result);
     }
     /* One more reference to the result is this function's. */
@@ -357,7 +372,7 @@ protect_run(PyObject *Py_UNUSED(module), PyObject *values)
     }
     for (Py_ssize_t position = 0; position < PyList_GET_SIZE(values); position++) {
         PyObject *value = PyList_GET_ITEM(values, position);
-        if (kind_of(Py_TYPE(value)) == ATOM) {
+        if (is_simple(value)) {
             continue;
         }
         /* Two references are the list's and this one. */
@@ -379,7 +394,7 @@ copied_run(PyObject *Py_UNUSED(module), PyObject *values)
     PyObject *copies = PyList_GetSlice(values, 0, PyList_GET_SIZE(values));
     for (Py_ssize_t position = 0; copies != NULL && position < PyList_GET_SIZE(copies); position++) {
         PyObject *value = PyList_GET_ITEM(copies, position);
-        if (kind_of(Py_TYPE(value)) == ATOM) {
+        if (is_simple(value)) {
             continue;
         }
         PyObject *copy = hand_over(Py_NewRef(value), 0, NULL, 0);
@@ -398,6 +413,9 @@ are_fixed(PyObject *Py_UNUSED(module), PyObject *values)
         return NULL;
     }
     for (Py_ssize_t position = 0; position < PyList_GET_SIZE(values); position++) {
+        if (is_simple(PyList_GET_ITEM(values, position))) {
+            continue;
+        }
         Look look = {NULL, 0, 0, 0, NULL};
         int found = look_at(PyList_GET_ITEM(values, position), 0, &look);
         if (found == REACHABLE) {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.context import open_function
 from penstock.runtime.functions import resolve_function
+from penstock.runtime.harmless_functions import are_built_in, can_only_compute, chosen, computed
 from penstock.runtime.operator import Operator
 from penstock.runtime.value_calls import as_it_is, filter_each, map_each
 from penstock.statestore.copying import handed_over
@@ -68,16 +70,19 @@ class MapOperator(FunctionOperator):
         """Resolve the function."""
         super().open()
         self._call = self.with_key(resolve_function(self.function, MapFunction, "map"))
+        self._only_computes = can_only_compute(self._call)
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit the function's result for each record."""
-        results: Values = []
-        try:
-            map_each(self._call, values, results, self.hand_over)
-        except Exception:
-            if results:  # what came before the record that fails is no worse for it
-                self.output.emit(results, None if timestamps is None else timestamps[: len(results)])
-            raise
+        results = computed(self._call, values) if self._only_computes and are_built_in(values) else None
+        if results is None:
+            results = []
+            try:
+                map_each(self._call, values, results, self.hand_over)
+            except Exception:
+                if results:  # what came before the record that fails is no worse for it
+                    self.output.emit(results, None if timestamps is None else timestamps[: len(results)])
+                raise
         self.output.emit(results, timestamps)
 
 
@@ -90,9 +95,21 @@ class FilterOperator(FunctionOperator):
         """Resolve the function."""
         super().open()
         self._call = self.with_key(resolve_function(self.function, FilterFunction, "filter"))
+        self._only_computes = can_only_compute(self._call)
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit the records for which the function is true."""
+        if self._only_computes and are_built_in(values):
+            if timestamps is None:
+                kept = chosen(self._call, values)
+            else:
+                answers = computed(self._call, values)
+                kept = None if answers is None else list(compress(values, answers))
+                timestamps = timestamps if answers is None else list(compress(timestamps, answers))
+            if kept is not None:
+                if kept:
+                    self.output.emit(kept, timestamps)
+                return
         results: Values = []
         times: Timestamps = None if timestamps is None else []
         try:
