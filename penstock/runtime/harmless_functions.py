@@ -3,7 +3,7 @@
 ``lambda pair: (pair[0], pair[1] * 2)`` keeps no reference to its record and reaches nothing but it. What it returns is
 new, or part of the record that was given to it alone. So nobody can change the result after it was emitted, and it need
 not be looked at (see :mod:`penstock.statestore.copying`). The bytecode tells: such functions load their argument and
-constants, take parts, calculate, compare, build tuples, lists and dictionaries, and return. They call and store nothing.
+constants, take parts, calculate, compare, make tuples, lists and dictionaries, and return; they call and store nothing.
 """
 
 from __future__ import annotations
