@@ -21,6 +21,7 @@ static size_t room, taken;
 
 static PyObject *classify, *copy_otherwise;
 static traverseproc traverse_of_classes;
+static destructor dealloc_of_classes;
 /* How many references to a record there are while a result that is the record, or holds it, is handed over. */
 static Py_ssize_t references_to_record;
 static PyObject *name_base, *name_dtype, *name_hasobject;
@@ -36,15 +37,16 @@ typedef struct {
 
 enum { PRIVATE, REACHABLE, UNKNOWN };
 
-/* Tells whether the objects that an instance refers to can be visited: it is an instance of a class of Python's own. */
+/* Tells whether the objects that an instance refers to can be visited: it is an instance of a class of Python's own. A type
+   made in C may have more to free than it shows, such as memory that it shares with other objects. */
 static int
 can_be_visited(PyTypeObject *type)
 {
     PyTypeObject *const ends[] = {
         &PyBaseObject_Type, &PyTuple_Type, &PyList_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type, &PyODict_Type,
     };
-    while (type->tp_traverse == traverse_of_classes
-           || (type->tp_traverse == NULL && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_base != NULL)) {
+    while (type->tp_dealloc == dealloc_of_classes && type->tp_base != NULL
+           && (type->tp_traverse == traverse_of_classes || type->tp_traverse == NULL)) {
         type = type->tp_base;
     }
     for (size_t index = 0; index < sizeof(ends) / sizeof(ends[0]); index++) {
@@ -169,6 +171,14 @@ holds_its_data(PyObject *array)
     return answer;
 }
 
+/* Tells whether somebody may come back to an object that he does not keep alive. */
+static inline int
+has_weak_references(PyObject *value)
+{
+    Py_ssize_t offset = Py_TYPE(value)->tp_weaklistoffset;
+    return offset != 0 && *(PyObject **)((char *)value + offset) != NULL;
+}
+
 /* Says whether a value can only be reached through the given number of references, or cannot change. */
 static int
 look_at(PyObject *value, Py_ssize_t allowed, Look *look)
@@ -185,7 +195,7 @@ look_at(PyObject *value, Py_ssize_t allowed, Look *look)
     if (value == look->input) {
         allowed = look->references;
     }
-    if (kind == OPAQUE || (kind != FROZEN && Py_REFCNT(value) > allowed)
+    if (kind == OPAQUE || (kind != FROZEN && (Py_REFCNT(value) > allowed || has_weak_references(value)))
         || (kind == ARRAY && !holds_its_data(value))) {
         return REACHABLE;
     }
@@ -197,7 +207,7 @@ look_at(PyObject *value, Py_ssize_t allowed, Look *look)
     }
     /* What is in an object that others can reach, they can reach, too. */
     Py_ssize_t before = look->of_members;
-    look->of_members = Py_REFCNT(value) > allowed ? 0 : 1;
+    look->of_members = Py_REFCNT(value) > allowed || has_weak_references(value) ? 0 : 1;
     look->depth++;
     int found = PRIVATE;
     if (type == &PyTuple_Type) {
@@ -452,5 +462,6 @@ prepare_handover(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssi
     Py_XSETREF(classify, Py_NewRef(arguments[0]));
     Py_XSETREF(copy_otherwise, Py_NewRef(arguments[1]));
     traverse_of_classes = Py_TYPE(arguments[2])->tp_traverse;
+    dealloc_of_classes = Py_TYPE(arguments[2])->tp_dealloc;
     Py_RETURN_NONE;
 }

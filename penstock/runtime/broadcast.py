@@ -183,8 +183,8 @@ class BroadcastOperator(SlicedCallsOperator):
         self._broadcast = _BroadcastContext(self._service, states)
         self._data.results = self._broadcast.results = self.results
         super().open()
-        self._first = returning(with_collector(self.function.process_element, 2))
-        self._second = returning(with_collector(self.function.process_broadcast_element, 2))
+        self._first = returning(with_collector(self.function.process_element, 2, self.results))
+        self._second = returning(with_collector(self.function.process_broadcast_element, 2, self.results))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element``."""
@@ -216,7 +216,7 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
 
     def _resolve(self) -> None:
         super()._resolve()
-        self._second = returning(with_collector(self.function.process_broadcast_element, 2))
+        self._second = returning(with_collector(self.function.process_broadcast_element, 2, self.results))
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Put each broadcast record through ``process_broadcast_element``, outside of every key."""

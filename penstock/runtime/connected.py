@@ -96,8 +96,10 @@ class CoFlatMapOperator(_CoFunctionOperator, SlicedCallsOperator):
     def open(self) -> None:
         """Resolve both methods."""
         super().open()
-        self._first = self._with_key_of(self._step.key, with_collector(self.function.flat_map1, 1))
-        self._second = self._with_key_of(self._step.second_key, with_collector(self.function.flat_map2, 1))
+        self._first = self._with_key_of(self._step.key, with_collector(self.function.flat_map1, 1, self.results))
+        self._second = self._with_key_of(
+            self._step.second_key, with_collector(self.function.flat_map2, 1, self.results)
+        )
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit what ``flat_map1`` makes of each record."""
@@ -121,8 +123,8 @@ class CoProcessOperator(SlicedCallsOperator):
         self._record = _CoContext(self.output, self._service, context.keys)
         self._record.results = self.results
         super().open()
-        self._first = returning(with_collector(self.function.process_element1, 2))
-        self._second = returning(with_collector(self.function.process_element2, 2))
+        self._first = returning(with_collector(self.function.process_element1, 2, self.results))
+        self._second = returning(with_collector(self.function.process_element2, 2, self.results))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element1``."""
@@ -151,8 +153,8 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
         self._timer = _CoTimerContext(self.output, service, self.context.keys)
 
     def _resolve(self) -> None:
-        self._first = returning(with_collector(self.function.process_element1, 2))
-        self._second = returning(with_collector(self.function.process_element2, 2))
+        self._first = returning(with_collector(self.function.process_element1, 2, self.results))
+        self._second = returning(with_collector(self.function.process_element2, 2, self.results))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through ``process_element1``, with its key current."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.functions import ListCollector, resolve_function, takes_collector
 from penstock.runtime.last_yield import returning
 from penstock.runtime.sliced_calls import SlicedCallsOperator, UnfinishedRun
+from penstock.statestore.copying import are_fixed, copied_run
 from penstock.vocabulary.checkpointed_function import CheckpointedFunction
 from penstock.vocabulary.functions import FlatMapFunction, Function
 from penstock.vocabulary.state_descriptors import ListStateDescriptor
@@ -36,7 +37,7 @@ class FlatMapOperator(SlicedCallsOperator):
         """Resolve the function; one that takes a collector is wrapped to return what it collected."""
         super().open()
         call = resolve_function(self.function, FlatMapFunction, "flat_map")
-        call = ListCollector.wrap(call) if takes_collector(call, 1) else returning(call)
+        call = ListCollector.wrap(call, self.results) if takes_collector(call, 1) else returning(call)
         is_keyed = self._key is not None and isinstance(self.function, Function)
         self._is_repeatable = not is_keyed and not isinstance(self.function, CheckpointedFunction)
         self._call = self.with_key(call)
@@ -51,9 +52,9 @@ class FlatMapOperator(SlicedCallsOperator):
         def skipping(value: Any) -> Iterable[Any]:
             return islice(iter(self._call(value) or ()), taken, None)
 
-        self.unfinished.append(
-            UnfinishedRun(self, skipping, [value], None if time is None else [time], None, None, skipped=taken)
-        )
+        run = UnfinishedRun(self, skipping, [value], None if time is None else [time], None, None, skipped=taken)
+        run.originals = self._originals(run.values)
+        self.unfinished.append(run)
 
     @property
     def may_be_left(self) -> bool:
@@ -67,4 +68,16 @@ class FlatMapOperator(SlicedCallsOperator):
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit everything the function returns or yields."""
+        if not self._is_repeatable:
+            self.put_through(self._call, values, timestamps, None, None)
+            return
+        originals, known = self._originals(values), len(self.unfinished)
         self.put_through(self._call, values, timestamps, None, None)
+        if len(self.unfinished) > known:
+            run = self.unfinished[-1]
+            assert isinstance(run, UnfinishedRun)
+            run.originals = originals
+
+    def _originals(self, values: Values) -> Values:
+        """Return the records as a snapshot has to hold them: the function may change what it is given."""
+        return copied_run(values) if self.protects and not are_fixed(values) else values

@@ -7,12 +7,15 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
+from penstock.statestore.copying import protected
 from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import Function, FunctionWrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
+
+    from penstock.runtime.pending_results import PendingResults
 
 __all__ = ["ListCollector", "describe_frame", "describe_function", "resolve_function", "takes_collector"]
 
@@ -49,22 +52,38 @@ class ListCollector:
 
     __slots__ = ("collect", "records")
 
-    def __init__(self) -> None:
+    def __init__(self, hand_over: Callable[[Any], Any]) -> None:
         self.records: list[Any] = []
-        self.collect = self.records.append
+        add = self.records.append
+        self.collect: Callable[[Any], None] = lambda record: add(hand_over(record))
 
     @classmethod
-    def wrap(cls, call: Callable[..., Any]) -> Callable[..., list[Any]]:
-        """Return a function that returns what the given one collects, yields or returns."""
+    def wrap(cls, call: Callable[..., Any], pending: PendingResults | None = None) -> Callable[..., list[Any]]:
+        """Return a function that returns what the given one collects, yields or returns.
+
+        What it collects goes into the pending results before anything that it sends to a side output behind it.
+        """
+        hand_over = protected if pending is None or pending.protects else _as_it_is
 
         def collecting(*arguments: Any) -> list[Any]:
-            collector = cls()
-            returned = call(*arguments, collector)
-            if returned is not None:
-                collector.records.extend(returned)
+            collector = cls(hand_over)
+            if pending is not None:
+                pending.collected = collector.records
+            try:
+                returned = call(*arguments, collector)
+                if returned is not None:
+                    for record in returned:
+                        collector.collect(record)
+            finally:
+                if pending is not None:
+                    pending.collected = None
             return collector.records
 
         return collecting
+
+
+def _as_it_is(record: Any) -> Any:
+    return record
 
 
 def describe_function(function: Any) -> str:

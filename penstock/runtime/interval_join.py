@@ -164,7 +164,7 @@ class IntervalJoinOperator(Operator):
         )
         self._delay = max((side.life for side in (self._left, self._right) if side.is_padded), default=0)
         open_function(self.function, context)
-        self._call = with_collector(self.function.process_element, 3)
+        self._call = with_collector(self.function.process_element, 3, self._results)
 
     def close(self) -> None:
         """Close the function."""

@@ -46,18 +46,17 @@ def group_call(function: Any, kind: JoinKind | None) -> GroupCall:
     plain = _one_result(function)
     keeps_left, keeps_right = kind.keeps_left, kind.keeps_right
 
-    def join_groups(lefts: list[Any], rights: list[Any]) -> list[Any]:
+    # Whoever takes the results hands each over before the function is called for the next pair.
+    def join_groups(lefts: list[Any], rights: list[Any]) -> Iterable[Any]:
         if lefts and rights:
             if plain is not None:
-                return [plain(left, right) for left in lefts for right in rights]
-            return [result for left in lefts for right in rights for result in call(left, right)]
-        results: list[Any] = []
+                return (plain(left, right) for left in lefts for right in rights)
+            return (result for left in lefts for right in rights for result in call(left, right))
+        pairs: list[tuple[Any, Any]] = []
         if keeps_left:
-            for left in lefts:
-                results.extend(call(left, None))
+            pairs += [(left, None) for left in lefts]
         if keeps_right:
-            for right in rights:
-                results.extend(call(None, right))
-        return results
+            pairs += [(None, right) for right in rights]
+        return (result for left, right in pairs for result in call(left, right))
 
     return join_groups

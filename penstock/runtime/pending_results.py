@@ -24,15 +24,17 @@ class PendingResults:
     until :meth:`emit`, which comes when all calls have returned.
     """
 
-    __slots__ = ("_may_be_tagged", "_output", "_protects", "times", "values")
+    __slots__ = ("_may_be_tagged", "_output", "collected", "protects", "times", "values")
 
     def __init__(self, output: Output, *, protects: bool, may_be_tagged: bool = True) -> None:
         """Prepare for results; ``may_be_tagged`` says that some may be ``(tag, value)`` pairs for side outputs."""
         self._output = output
         self._may_be_tagged = may_be_tagged
-        self._protects = protects
+        self.protects = protects
         self.values: Values = []
         self.times: Timestamps = None
+        self.collected: Values | None = None
+        """What the call under way has given to a collector, which goes behind the other results."""
 
     @property
     def are_many(self) -> bool:
@@ -60,6 +62,11 @@ class PendingResults:
 
     def emit_aside(self, tag: OutputTag[Any], value: Any, time: int | None) -> None:
         """Send a value to a side output, behind the results that came before it."""
+        if self.collected:
+            self.values.extend(self.collected)
+            if self.times is not None:
+                self.times.extend([time] * len(self.collected))  # type: ignore[list-item]
+            self.collected.clear()
         if self.values:
             values, times = self.values[:], None if self.times is None else self.times[:]
             self.values.clear()
@@ -67,4 +74,4 @@ class PendingResults:
                 self.times.clear()
             self._emit(values, times)
         emit = self._output.side(tag.tag_id)
-        emit([protected(value) if self._protects else value], None if time is None else [time])
+        emit([protected(value) if self.protects else value], None if time is None else [time])

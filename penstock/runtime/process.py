@@ -64,7 +64,7 @@ class ProcessOperator(SlicedCallsOperator):
         self._record = RecordContext(self.output, self._service, self.context.keys)
         self._record.results = self.results
         super().open()
-        self._call = returning(with_collector(self.function.process_element, 2))
+        self._call = returning(with_collector(self.function.process_element, 2, self.results))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function."""
@@ -99,7 +99,7 @@ class KeyedProcessOperator(SlicedCallsOperator):
         self._record.results = self._timer.results = self.results
         super().open()
         self._resolve()
-        self._call_timer = returning(with_collector(self.function.on_timer, 2))
+        self._call_timer = returning(with_collector(self.function.on_timer, 2, self.results))
 
     def _make_contexts(self, service: KeyedTimerService) -> None:
         """Make what the function sees."""
@@ -108,7 +108,7 @@ class KeyedProcessOperator(SlicedCallsOperator):
 
     def _resolve(self) -> None:
         """Find what is called for a record."""
-        self._call = returning(with_collector(self.function.process_element, 2))
+        self._call = returning(with_collector(self.function.process_element, 2, self.results))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Put each record through the function, with its key current."""
@@ -160,6 +160,8 @@ class KeyedProcessOperator(SlicedCallsOperator):
             results.emit()
 
 
-def with_collector(call: Callable[..., Any], arguments: int) -> Callable[..., Any]:
+def with_collector(
+    call: Callable[..., Any], arguments: int, pending: PendingResults | None = None
+) -> Callable[..., Any]:
     """Return the function itself, or, if it takes a collector as in Java, one that returns what was collected."""
-    return ListCollector.wrap(call) if takes_collector(call, arguments) else call
+    return ListCollector.wrap(call, pending) if takes_collector(call, arguments) else call

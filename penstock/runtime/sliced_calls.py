@@ -133,8 +133,8 @@ class UnfinishedRun:
     """A run of records in the middle of which a call has not ended yet, or which waits behind such a one."""
 
     __slots__ = (
-        "_call", "_context", "_iterator", "_key", "_operator", "_record_keys", "_skipped", "position", "taken",
-        "timestamps", "values",
+        "_call", "_context", "_iterator", "_key", "_operator", "_record_keys", "_skipped", "originals", "position",
+        "taken", "timestamps", "values",
     )  # fmt: skip
 
     def __init__(
@@ -156,6 +156,8 @@ class UnfinishedRun:
         self._record_keys = record_keys
         self._iterator: Iterator[Any] | None = None
         self.values = values
+        self.originals = values
+        """The records as they came, where the function may have changed those that it was called for."""
         self.timestamps = timestamps
         self.position = 0
         """The record whose call has not ended yet, or the first one that was not put through the function."""
@@ -179,7 +181,7 @@ class UnfinishedRun:
     def _begin(self) -> None:
         left = self._operator.call_for_each(self._call, self.values, self.timestamps, self._context, self._record_keys)
         if left is None:
-            self.values = []
+            self.values = self.originals = []
         self._leave(left)
 
     def _go_on(self, iterator: Iterator[Any], value: Any) -> None:
@@ -199,6 +201,7 @@ class UnfinishedRun:
         if not has_more:
             done = self.position + 1
             self.values = self.values[done:]
+            self.originals = self.originals[done:]
             self.timestamps = None if self.timestamps is None else self.timestamps[done:]
             if isinstance(self._record_keys, list):  # an iterator has come so far by itself
                 self._record_keys = self._record_keys[done:]
@@ -207,8 +210,8 @@ class UnfinishedRun:
 
     def records(self) -> list[tuple[Any, int | None, int]]:
         """Return the records that are left, with their timestamps and how many of their results were emitted."""
-        times: list[int | None] = [None] * len(self.values) if self.timestamps is None else list(self.timestamps)
-        left = [(value, time, 0) for value, time in zip(self.values, times, strict=True)][self.position :]
+        times: list[int | None] = [None] * len(self.originals) if self.timestamps is None else list(self.timestamps)
+        left = [(value, time, 0) for value, time in zip(self.originals, times, strict=True)][self.position :]
         if left:
             left[0] = (*left[0][:2], self._skipped + self.taken)
         return left

@@ -79,7 +79,7 @@ class WindowContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction
     ) -> None:
         self.current_window: Any = None
         self._backend = context.keyed_state()
-        self._results = results
+        self.results = results
         self._timers = timers
         self._has_merging_windows = has_merging_windows
         self._window_state = _WindowStateStore(self, self._backend)
@@ -113,7 +113,7 @@ class WindowContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
         """Send a value to a side output, with the last timestamp of the window, behind what was emitted before it."""
-        self._results.emit_aside(output_tag, value, self.current_window.max_timestamp())
+        self.results.emit_aside(output_tag, value, self.current_window.max_timestamp())
 
     def forget(self, window: Any) -> None:
         """Free the bookkeeping of a window whose state is gone."""
@@ -131,16 +131,19 @@ def evaluation_of(function: Any, context: WindowContext, keys: KeyContext, *, is
     """Resolve how a window function is called; without one the elements themselves are the results."""
     if function is None:
         return _pass_through
+    pending = context.results
     if isinstance(function, ProcessWindowFunction):
-        return _with_context_and_key(with_collector(function.process, 3), context, keys)
+        return _with_context_and_key(with_collector(function.process, 3, pending), context, keys)
     if isinstance(function, ProcessAllWindowFunction):
-        return _with_context(with_collector(function.process, 2), context)
+        return _with_context(with_collector(function.process, 2, pending), context)
     if isinstance(function, WindowFunction):
-        return _with_key(with_collector(function.apply, 3), keys)
+        return _with_key(with_collector(function.apply, 3, pending), keys)
     if isinstance(function, AllWindowFunction):
-        return with_collector(function.apply, 2)
+        return with_collector(function.apply, 2, pending)
     if callable(function):
-        return _with_key(with_collector(function, 3), keys) if is_keyed else with_collector(function, 2)
+        return (
+            _with_key(with_collector(function, 3, pending), keys) if is_keyed else with_collector(function, 2, pending)
+        )
     message = f"A window function is needed here, not {function!r}."
     raise ProgramError(message)
 

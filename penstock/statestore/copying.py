@@ -180,12 +180,13 @@ def _copy_row(row: Row, memo: dict[int, Any]) -> Row:
 
 
 def _holds_changeable(value: Any) -> bool:
-    members = value if isinstance(value, (tuple, frozenset)) else getattr(value, "__dict__", None)
-    if isinstance(members, dict):
-        members = members.values()
-    if members is None:
-        names = [name for each in type(value).__mro__ for name in getattr(each, "__slots__", ())]
-        members = [getattr(value, name, None) for name in names]
+    members: Iterable[Any]
+    if isinstance(value, (tuple, frozenset)):
+        members = value
+    else:
+        names = [name for each in type(value).__mro__ for name in vars(each).get("__slots__", ())]
+        members = [getattr(value, name, None) for name in names if name != "__dict__"]
+        members += getattr(value, "__dict__", {}).values()
     return any(
         _kind_of(type(member)) not in (_ATOM, _FROZEN)
         or (_kind_of(type(member)) == _FROZEN and _holds_changeable(member))
@@ -225,12 +226,14 @@ def _classify(kind: type) -> int:
     if kind in ATOMS or issubclass(kind, (enum.Enum, type)) or _is_numpy_number(kind):
         return _ATOM
     has_attributes = kind.__dictoffset__ != 0
+    has_attributes = has_attributes or any(vars(each).get("__slots__") for each in kind.__mro__ if each not in ATOMS)
     if issubclass(kind, tuple(ATOMS - {type, types.ModuleType})):
         return _OPAQUE if has_attributes else _ATOM
     if issubclass(kind, (tuple, frozenset)):
         return _PLAIN if has_attributes else _FROZEN
-    parameters = getattr(kind, "__dataclass_params__", None)
-    if parameters is not None and parameters.frozen:
+    # A class that inherits from a frozen dataclass and is none itself may have other attributes, which can change.
+    parameters = vars(kind).get("__dataclass_params__")
+    if parameters is not None and parameters.frozen and not issubclass(kind, (list, dict, set, deque, bytearray)):
         return _FROZEN
     if kind is bytearray:
         return _LEAF

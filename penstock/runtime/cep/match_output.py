@@ -8,8 +8,10 @@ from penstock.errors import StateAccessError
 from penstock.runtime.cep.runs import events_of
 from penstock.runtime.context import FunctionContext, prepare_function
 from penstock.runtime.functions import resolve_function
+from penstock.runtime.pending_results import PendingResults
 from penstock.runtime.process import with_collector
-from penstock.runtime.tagged import emit_results
+from penstock.runtime.record_calls import gather_all
+from penstock.statestore.copying import copied, protect_run
 from penstock.vocabulary.cep.pattern_functions import (
     PatternFlatTimeoutFunction,
     PatternProcessFunction,
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from penstock.graph.cep.step import PatternStep
     from penstock.runtime.cep.runs import Cell
     from penstock.runtime.context import OperatorContext
-    from penstock.runtime.elements import Values
     from penstock.runtime.output import Output
     from penstock.vocabulary.output_tag import OutputTag
 
@@ -76,9 +77,9 @@ def open_in_pattern(function: Any, context: OperatorContext) -> None:
 class _MatchContext(PatternProcessFunction.Context):
     """What a process function sees; one object, renewed for each match."""
 
-    def __init__(self, clock: Callable[[], int], output: Output, *, is_event_time: bool) -> None:
+    def __init__(self, clock: Callable[[], int], results: PendingResults, *, is_event_time: bool) -> None:
         self._clock = clock
-        self._output = output
+        self._results = results
         self._is_event_time = is_event_time
         self.time = 0
 
@@ -91,8 +92,12 @@ class _MatchContext(PatternProcessFunction.Context):
         return self._clock()
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        """Send a value to a side output."""
-        self._output.side(output_tag.tag_id)([value], [self.time] if self._is_event_time else None)
+        """Send a value to a side output, behind what was emitted before it."""
+        self._results.emit_aside(output_tag, value, self.time if self._is_event_time else None)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 class MatchOutput:
@@ -101,9 +106,12 @@ class MatchOutput:
     def __init__(self, step: PatternStep, context: OperatorContext, output: Output) -> None:
         self._output = output
         self._is_event_time = step.is_event_time
-        self._results: Values = []
-        self._times: list[int] = []
-        self._context = _MatchContext(context.clock.now, output, is_event_time=step.is_event_time)
+        self._protects = not context.execution_config.is_object_reuse_enabled()
+        # The function may change the events, which other matches share.
+        self._given: Callable[[Any], Any] = copied if self._protects else _as_it_is
+        self._results = PendingResults(output, protects=self._protects)
+        self._results.begin(has_timestamps=step.is_event_time)
+        self._context = _MatchContext(context.clock.now, self._results, is_event_time=step.is_event_time)
         self._call, self._is_one = self._match_call(step)
         self._timeout_call = self._resolved_timeout(step)
         self._timed_out_tag = step.timeout_tag
@@ -118,15 +126,14 @@ class MatchOutput:
 
     def matches(self, cells: Iterable[Cell], time: int) -> None:
         """Take matches that come out at a time."""
-        call, context, results, times = self._call, self._context, self._results, self._times
-        context.time = time
+        call, results = self._call, self._results
+        self._context.time = time
         for cell in cells:
-            made = call(events_of(cell))
+            made = call(self._given(events_of(cell)))
             if self._is_one:
-                results.append(made)
-            elif made is not None:
-                results.extend(made)
-            times.extend([time] * (len(results) - len(times)))
+                made = (made,)
+            if made is not None:
+                gather_all(made, time, results.values, results.times, protects=self._protects)
 
     def timed_out(self, cells: Iterable[tuple[Cell, int]]) -> None:
         """Take half matches whose time is over."""
@@ -135,29 +142,27 @@ class MatchOutput:
             return
         for cell, time in cells:
             self._context.time = time
-            made = call(events_of(cell), time)
+            made = call(self._given(events_of(cell)), time)
             if tag is None:
-                self._results.extend(made or ())
-                self._times.extend([time] * (len(self._results) - len(self._times)))
+                gather_all(made or (), time, self._results.values, self._results.times, protects=self._protects)
                 continue
             values = [made] if self._timed_out_is_one else list(made or ())
             if values:
+                if self._protects:
+                    protect_run(values)
                 self._output.side(tag.tag_id)(values, [time] * len(values) if self._is_event_time else None)
 
     def flush(self) -> None:
         """Emit what was gathered."""
-        if self._results:
-            results, times = self._results, self._times
-            self._results, self._times = [], []
-            emit_results(self._output, results, times if self._is_event_time else None)
+        self._results.emit()
 
     def _match_call(self, step: PatternStep) -> tuple[Callable[[Any], Any], bool]:
         function, context = step.function, self._context
         if step.kind == "select":
             return resolve_function(function, None, "select"), True
         if step.kind == "flat_select":
-            return with_collector(resolve_function(function, None, "flat_select"), 1), False
-        process = with_collector(function.process_match, 2)
+            return with_collector(resolve_function(function, None, "flat_select"), 1, self._results), False
+        process = with_collector(function.process_match, 2, self._results)
         return lambda match: process(match, context), False
 
     def _resolved_timeout(self, step: PatternStep) -> Callable[[Any, int], Any] | None:

@@ -9,15 +9,20 @@ from typing import Any
 import pytest
 
 from penstock import (
+    CEP,
     AggregateFunction,
     CoMapFunction,
     CountTrigger,
+    DataStream,
     EmbeddedRocksDBStateBackend,
     EventTimeSessionWindows,
     FilterFunction,
+    FlatMapFunction,
     HashMapStateBackend,
+    JoinFunction,
     KeyedProcessFunction,
     OutputTag,
+    Pattern,
     ProcessFunction,
     ProcessJoinFunction,
     ProcessWindowFunction,
@@ -308,7 +313,7 @@ def test_objects_of_classes(env: StreamExecutionEnvironment) -> None:
 
 
 def test_main_and_side_outputs_come_in_the_order_they_were_emitted() -> None:
-    tag = OutputTag("odd")
+    tag: OutputTag[Any] = OutputTag("odd")
 
     class Dividing(ProcessFunction[int, Any]):
         def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
@@ -324,6 +329,89 @@ def test_main_and_side_outputs_come_in_the_order_they_were_emitted() -> None:
     main.get_side_output(tag).print()
     order = ["first", "aside", "aside by name", "last"]
     assert local_run(env).run().printed == [f"{number} {what}" for number in (1, 2) for what in order]
+
+
+def test_what_a_collector_is_given_is_what_it_was_at_that_moment(env: StreamExecutionEnvironment) -> None:
+    class Collecting(FlatMapFunction[int, Record]):
+        def flat_map(self, value: int, out: Any) -> None:  # type: ignore[override]
+            record: Record = {}
+            for number in range(3):
+                record["i"] = number
+                out.collect(record)
+            record["i"] = "later"
+
+    assert results(env.from_collection([1]).flat_map(Collecting())) == [{"i": 0}, {"i": 1}, {"i": 2}]
+
+
+def test_a_collector_and_side_outputs_keep_their_order() -> None:
+    tag: OutputTag[Any] = OutputTag("aside")
+
+    class Dividing(KeyedProcessFunction[int, int, Any]):
+        def process_element(self, value: int, ctx: Any, out: Any) -> None:  # type: ignore[override]
+            record = [value]
+            out.collect(record)
+            ctx.output(tag, f"{value} aside")
+            record.append(0)
+            out.collect(record)
+
+    class PerWindow(ProcessWindowFunction[Any, Any, Any, Any]):
+        def process(self, key: Any, context: Any, elements: Any, out: Any) -> None:  # type: ignore[override]
+            seen: list[Any] = []
+            for element in elements:
+                seen.append(element)
+                out.collect(seen)
+                context.output(tag, f"{element} aside")
+
+    def printed(stream: DataStream[Any]) -> list[str]:
+        stream.print()
+        stream.get_side_output(tag).print()
+        return local_run(stream.get_execution_environment()).run().printed
+
+    divided = environment().from_collection([1, 2]).key_by(lambda _: 0).process(Dividing())
+    assert printed(divided) == ["[1]", "1 aside", "[1, 0]", "[2]", "2 aside", "[2, 0]"]
+    windowed = environment().from_collection([3, 4]).key_by(lambda _: 0).count_window(2).process(PerWindow())
+    assert printed(windowed) == ["[3]", "3 aside", "[3, 4]", "4 aside"]
+
+
+def test_a_join_function_that_returns_one_object_for_all_pairs() -> None:
+    class Reusing(JoinFunction[Any, Any, Record]):
+        def __init__(self) -> None:
+            self.pair: Record = {}
+
+        def join(self, first: Any, second: Any) -> Record:
+            self.pair["pair"] = (first, second)
+            return self.pair
+
+    env = environment()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamped())
+    lefts, rights = (
+        env.from_collection(numbers).assign_timestamps_and_watermarks(strategy) for numbers in ([1, 2], [3, 4])
+    )
+    windows = TumblingEventTimeWindows.of(Time.milliseconds(100))
+    joined = lefts.join(rights).where(lambda _: 0).equal_to(lambda _: 0).window(windows).apply(Reusing())
+    assert results(joined) == [{"pair": pair} for pair in ((1, 3), (1, 4), (2, 3), (2, 4))]
+
+
+class Stamped(TimestampAssigner):
+    def extract_timestamp(self, value: int, record_timestamp: int) -> int:
+        return value
+
+
+def test_the_matches_of_a_pattern_share_nothing() -> None:
+    class Marking:
+        def __init__(self) -> None:
+            self.made: list[Any] = []
+
+        def __call__(self, match: dict[str, list[Record]]) -> list[Any]:
+            match["one"][0]["seen"] = match["one"][0].get("seen", 0) + 1
+            self.made.append(match["one"][0]["seen"])
+            return self.made
+
+    env = environment()
+    records = env.from_collection([{"i": 1}, {"i": 2}, {"i": 3}])
+    pattern = Pattern.begin("one").where(lambda record: record["i"] == 1).followed_by_any("other")
+    found = results(CEP.pattern(records, pattern).in_processing_time().max_runs_per_key(10).select(Marking()))
+    assert found == [[1], [1, 1]]
 
 
 def test_objects_are_reused_where_the_program_says_so() -> None:

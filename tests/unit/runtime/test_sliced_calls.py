@@ -179,6 +179,28 @@ def test_a_checkpoint_in_the_middle_of_a_call_holds_how_far_it_has_come(steps: i
     assert behind + restored.collected.get("out", []) == wanted
 
 
+def test_a_checkpoint_in_the_middle_of_a_call_holds_the_record_as_it_came() -> None:
+    def count_down(record: dict[str, int]) -> Iterator[int]:
+        while record["n"] > 0:
+            record["n"] -= 1
+            yield record["n"]
+
+    env = environment()
+    env.enable_checkpointing(1000)
+    collect(env.from_collection([{"n": 6000}, {"n": 3000}]).flat_map(count_down))
+    job = build_job(env)
+    run = LocalRun(job)
+    run.step()
+    first = run.checkpoint()
+    behind = run.collected["out"][:]
+    again = LocalRun(job, restore=first)
+    again.step()
+    second = again.checkpoint()  # in the middle of the call that was begun again
+    behind += again.collected["out"]
+    rest = LocalRun(job, restore=second).run().collected["out"]
+    assert behind + rest == [*range(5999, -1, -1), *range(2999, -1, -1)]
+
+
 def test_a_checkpoint_of_a_call_without_end() -> None:
     env = environment()
     env.enable_checkpointing(1000)
