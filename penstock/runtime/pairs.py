@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.functions import ListCollector, resolve_function, takes_collector
 from penstock.runtime.process import with_collector
+from penstock.runtime.value_calls import as_it_is
+from penstock.statestore.copying import handed_over
 from penstock.vocabulary.functions import CoGroupFunction, FlatJoinFunction, JoinFunction
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def _one_result(function: Any) -> Callable[[Any, Any], Any] | None:
     return None if takes_collector(join, 2) else join
 
 
-def group_call(function: Any, kind: JoinKind | None) -> GroupCall:
+def group_call(function: Any, kind: JoinKind | None, *, protects: bool = True) -> GroupCall:
     """Resolve what is called for two groups: a co-group function itself, a join function for each pair of them."""
     if kind is None:
         return with_collector(resolve_function(function, CoGroupFunction, "co_group"), 2)
@@ -46,11 +48,13 @@ def group_call(function: Any, kind: JoinKind | None) -> GroupCall:
     plain = _one_result(function)
     keeps_left, keeps_right = kind.keeps_left, kind.keeps_right
 
-    # Whoever takes the results hands each over before the function is called for the next pair.
+    hand_over = handed_over if protects else as_it_is
+
+    # Each result is handed over before the function is called for the next pair: here, or by whoever takes them.
     def join_groups(lefts: list[Any], rights: list[Any]) -> Iterable[Any]:
         if lefts and rights:
             if plain is not None:
-                return (plain(left, right) for left in lefts for right in rights)
+                return [hand_over(plain(left, right), right) for left in lefts for right in rights]
             return (result for left in lefts for right in rights for result in call(left, right))
         pairs: list[tuple[Any, Any]] = []
         if keeps_left:

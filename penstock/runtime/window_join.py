@@ -34,7 +34,7 @@ class _CoGroupOperator(WindowOperator):
     """Windows over two streams."""
 
     def __init__(self, step: CoGroupStep) -> None:
-        self._call = call = group_call(step.function, step.kind)
+        self._kind = step.kind
         super().__init__(
             WindowStep(
                 key=step.key,
@@ -43,7 +43,7 @@ class _CoGroupOperator(WindowOperator):
                 evictor=step.evictor,
                 allowed_lateness=step.allowed_lateness,
                 late_tag=step.late_tag,
-                function=lambda key, window, elements: call(*_sides(elements)),
+                function=lambda key, window, elements: self._call(*_sides(elements)),
             )
         )
         self.function = step.function
@@ -51,6 +51,7 @@ class _CoGroupOperator(WindowOperator):
 
     def open(self) -> None:
         """Open the function, then the windows."""
+        self._call = group_call(self.function, self._kind, protects=self.protects)
         open_function(self.function, self.context)
         super().open()
 
