@@ -11,6 +11,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import UnusableKeyError
 from penstock.native import native
 from penstock.runtime.context import FunctionContext
 from penstock.runtime.key_equality import PLAIN_KINDS, canonical
@@ -42,8 +43,14 @@ class _CheckedKeys(dict[Any, None]):
         """Refuse a key that cannot be one."""
         try:
             self[key]
-        except TypeError:  # it has no hash, or cannot be compared with one that has the same
+        except TypeError as error:  # it has no hash, or cannot be compared with one that has the same
             canonical(key)
+            message = (
+                f"{key!r:.100} cannot be a key beside others of this stream: Python cannot compare it with one that has"
+                f" the same hash ({error}), as it cannot compare a Decimal and an integer of NumPy.\n  Return keys of"
+                " one type: int(...) for integers of NumPy."
+            )
+            raise UnusableKeyError(message) from None
 
 
 if TYPE_CHECKING or native is None:

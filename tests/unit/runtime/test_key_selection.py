@@ -129,6 +129,21 @@ def test_a_key_that_cannot_be_one_is_refused_with_selector_and_record(key: Any, 
     assert "'n': 7" in message
 
 
+@pytest.mark.parametrize("parallelism", [1, 2])
+@pytest.mark.parametrize("keys", [(Decimal(2), np.int64(2)), ((Decimal(2), "x"), (np.int64(2), "x"))])
+def test_keys_that_python_fails_to_compare_are_blamed_on_the_selector(keys: Any, parallelism: int) -> None:
+    env = environment(parallelism)
+    records = [{"key": key, "n": n} for n, key in enumerate(keys)]
+    env.from_collection(records).key_by(refused).reduce(lambda a, b: a).name("last").print()
+    with pytest.raises(UnusableKeyError, match="cannot be a key beside others") as caught:
+        run_locally(env)
+    message = str(caught.value)
+    assert "Return keys of one type" in message
+    assert "in step    'key_by() before last'" in message
+    assert f"function   refused ({__file__}:" in message
+    assert "'n': 1" in message
+
+
 class Remember(KeyedProcessFunction[Any, Any, Any]):
     """Counts the records of each key."""
 
