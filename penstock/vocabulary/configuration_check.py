@@ -53,8 +53,16 @@ def _warn_of_unknown(key: str) -> None:
     import difflib
 
     is_own = key.partition(".")[0] not in _FAMILIES
-    nearest = difflib.get_close_matches(key, _KNOWN, 1, _CLEARLY_MEANT if is_own else 0.5)
-    if nearest:
+    nearest = difflib.get_close_matches(key, _KNOWN | REFUSED_OPTIONS.keys(), 1, _CLEARLY_MEANT if is_own else 0.5)
+    if nearest and nearest[0] in REFUSED_OPTIONS:
+        reason = REFUSED_OPTIONS[nearest[0]].reason
+        _log.warning(
+            "The configuration has the key %r, which does nothing. Is %r meant? It cannot be had: %s",
+            key,
+            nearest[0],
+            reason,
+        )
+    elif nearest:
         _log.warning("The configuration has the key %r, which does nothing. Is %r meant?", key, nearest[0])
     elif not is_own:
         _log.warning("The configuration has the key %r, which does nothing.", key)

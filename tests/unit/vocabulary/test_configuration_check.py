@@ -36,6 +36,11 @@ def test_an_unknown_key_is_told_with_the_nearest_one(caplog, key, nearest):
     assert repr(nearest) in message
 
 
+def test_an_unknown_key_that_is_nearly_one_that_cannot_be_had_is_told_with_the_reason(caplog):
+    (message,) = told(caplog, "state.backend.rocksdb.memory.manged")
+    assert "Is 'state.backend.rocksdb.memory.managed' meant? It cannot be had: Spark gives" in message
+
+
 def test_an_unknown_key_of_flinks_family_without_a_near_one_is_told(caplog):
     (message,) = told(caplog, "state.zzz")
     assert "'state.zzz', which does nothing" in message
