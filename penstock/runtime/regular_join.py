@@ -129,7 +129,7 @@ class JoinOperator(Operator):
             value, partner = copied(value), copied(partner)
         made = self._call(value, partner) if side.is_left else self._call(partner, value)
         if self.step.has_row_kinds:
-            made = [(kind, result) for result in made]
+            made = ((kind, result) for result in made)
         gather_all(made, None, self._results, None, protects=self.protects)
 
     def _expire(self, timestamp: int, key: Any, name: str) -> None:

@@ -48,6 +48,21 @@ def test_each_arrival_meets_all_partners_so_far_and_gives_its_timestamp() -> Non
     assert harness.outputs == [((1, 3), 5), ((2, 3), 5)]
 
 
+def test_a_function_that_changes_and_yields_a_record_again_gives_it_as_it_was_each_time() -> None:
+    class Twice(FlatJoinFunction[Any, Any, Any]):
+        def join(self, left: Any, right: Any) -> Any:
+            for number in (1, 2):
+                left[1] = number
+                yield left
+
+    for has_row_kinds in (False, True):
+        harness = join(function=Twice(), has_row_kinds=has_row_kinds)
+        harness.push(["a", 0])
+        harness.push_second(("a", 0))
+        expected = [["a", 1], ["a", 2]]
+        assert harness.values == ([(INSERT, record) for record in expected] if has_row_kinds else expected)
+
+
 def test_left_outer_join_takes_back_what_a_partner_makes_wrong() -> None:
     harness = join(JoinKind.LEFT, has_row_kinds=True)
     harness.push(("a", 1))
