@@ -35,7 +35,7 @@ class ExecutionConfig:
         self._max_parallelism = -1
         self._auto_watermark_interval = 200
         self._task_cancellation_interval = 30_000
-        self._task_cancellation_timeout = 180_000
+        self._task_cancellation_timeout = 30_000
         self._global_job_parameters: dict[str, str] = {}
         self._restart_strategy: RestartStrategyConfiguration = RestartStrategies.fall_back_restart()
         self._use_snapshot_compression = False

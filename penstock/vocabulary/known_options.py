@@ -67,7 +67,7 @@ _PIPELINE = (
         "The time between two interrupts of a cancelled subtask that does not end.",
     ),
     KnownOption(
-        "task.cancellation.timeout", "duration", "180 s",
+        "task.cancellation.timeout", "duration", "30 s",
         "After this time a cancelled subtask that has not ended is ended with its process; 0 is never.",
     ),
 )  # fmt: skip

@@ -7,6 +7,7 @@ are new ones, so a writer that starts and a committer that finishes the work of 
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from penstock.errors import ExternalSystemError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+_log = logging.getLogger(__name__)
+
 __all__ = ["GroupOffset", "IdRange", "IdRegistry", "close_transactions", "group_offset", "transactional_id"]
 
 _REQUEST_SECONDS = 10.0
@@ -23,6 +26,7 @@ _SECONDS = 30.0
 _ATTEMPTS = 60
 _PLACE = "__consumer_offsets"
 """The topic that offsets are committed for which mean ids: one that every cluster has, as soon as a group is used."""
+_CUT_OFF = {"_TIMED_OUT", "_TIMED_OUT_QUEUE", "_TRANSPORT", "_ALL_BROKERS_DOWN", "REQUEST_TIMED_OUT"}
 _NOTHING_THERE = {"GROUP_ID_NOT_FOUND", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"}
 
 
@@ -139,6 +143,10 @@ class IdRegistry:
                 return
             if not is_temporary(problem) and problem.name() not in _NOTHING_THERE:
                 break
+            if problem.name() in _CUT_OFF:
+                # A client that was there before a broker died may wait for it for ever, when it has long been back.
+                _log.warning("The group %r cannot be written yet, and is tried again: %s.", group, describe(problem))
+                self._admin = admin_library().AdminClient(connection_settings(self._settings))
             self._wait(0.1)
         message = f"The group {group!r}, which names open transactions, cannot be written: {describe(problem)}."
         raise ExternalSystemError(message)

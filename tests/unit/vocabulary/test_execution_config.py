@@ -17,7 +17,7 @@ def test_a_job_that_sets_nothing_has_flinks_settings():
     assert config.get_auto_watermark_interval() == 200
     assert config.get_latency_tracking_interval() == 0
     assert config.get_task_cancellation_interval() == 30_000
-    assert config.get_task_cancellation_timeout() == 180_000
+    assert config.get_task_cancellation_timeout() == 30_000
     assert config.get_global_job_parameters() == {}
     assert config.get_restart_strategy() == RestartStrategies.fall_back_restart()
     assert config.is_closure_cleaner_enabled()
