@@ -61,7 +61,7 @@ class Bench:
         client = env.execute_async(name)
         try:
             yield
-            client.stop_with_savepoint(False, f"file://{self.place}/savepoints").result(60)
+            client.stop_with_savepoint(False, f"file://{self.place}/savepoints").result(150)
         except BaseException:
             client.cancel().result(60)
             raise
@@ -110,7 +110,7 @@ def test_kaf_15_a_keyed_count_from_kafka_to_kafka_counts_each_record_once_throug
     assert sum(bench.kafka.group_offsets(bench.group, bench.source).values()) == 1501
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_a_broker_that_is_killed_and_comes_back_loses_nothing(bench: Bench) -> None:
     first, second = words(0, 1000), words(1000, 1000)
     bench.kafka.send(bench.source, first)
@@ -124,7 +124,7 @@ def test_a_broker_that_is_killed_and_comes_back_loses_nothing(bench: Bench) -> N
         time.sleep(OUTAGE)
         bench.kafka.server.start()
         bench.kafka.send(bench.source, second)
-        wait_for(bench, 2000, 120)
+        wait_for(bench, 2000, 300)  # the client takes minutes at times to find the broker again
     assert sorted(bench.kafka.committed(bench.target)) == sorted(first + second)
 
 
