@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.files.file_source import FileSource
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["DataFrameSource"]
+
+_made: weakref.WeakValueDictionary[str, DataFrameSource] = weakref.WeakValueDictionary()
 
 
 class DataFrameSource(Source[Any]):
@@ -30,16 +34,20 @@ class DataFrameSource(Source[Any]):
     def __init__(self, store: Callable[[], str], *, record_type: Callable[..., Any] = Row) -> None:
         self._store: Callable[[], str] | None = store
         self._format = ParquetFormat(record_type=record_type)
+        self._id = uuid.uuid4().hex
+        _made[self._id] = self
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_store": None}
 
     def create_splits(self, parallelism: int) -> Sequence[SourceSplit]:
         """Store the DataFrame and divide its files."""
-        if self._store is None:
+        # Each step has a copy of its source, also on the driver, where the one that was made has the DataFrame.
+        store = self._store or getattr(_made.get(self._id), "_store", None)
+        if store is None:
             message = "A DataFrame can be read only by the program that made it."
             raise ProgramError(message)
-        return self._files(self._store()).create_splits(parallelism)
+        return self._files(store()).create_splits(parallelism)
 
     def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[Any]:
         """Start reading files."""
