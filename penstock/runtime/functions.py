@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.statestore.copying import protected
+from penstock.statestore.copying import as_it_is, copied
 from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import Function, FunctionWrapper
 
@@ -63,7 +63,7 @@ class ListCollector:
 
         What it collects goes into the pending results before anything that it sends to a side output behind it.
         """
-        hand_over = protected if pending is None or pending.protects else _as_it_is
+        hand_over = copied if pending is None or pending.protects else as_it_is
 
         def collecting(*arguments: Any) -> list[Any]:
             collector = cls(hand_over)
@@ -80,10 +80,6 @@ class ListCollector:
             return collector.records
 
         return collecting
-
-
-def _as_it_is(record: Any) -> Any:
-    return record
 
 
 def describe_function(function: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.functions import ListCollector, resolve_function, takes_collector
 from penstock.runtime.process import with_collector
-from penstock.runtime.value_calls import as_it_is
+from penstock.runtime.value_calls import reused
 from penstock.statestore.copying import handed_over
 from penstock.vocabulary.functions import CoGroupFunction, FlatJoinFunction, JoinFunction
 
@@ -48,7 +48,7 @@ def group_call(function: Any, kind: JoinKind | None, *, protects: bool = True) -
     plain = _one_result(function)
     keeps_left, keeps_right = kind.keeps_left, kind.keeps_right
 
-    hand_over = handed_over if protects else as_it_is
+    hand_over = handed_over if protects else reused
 
     # Each result is handed over before the function is called for the next pair: here, or by whoever takes them.
     def join_groups(lefts: list[Any], rights: list[Any]) -> Iterable[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.tagged import emit_results
-from penstock.statestore.copying import protected
+from penstock.statestore.copying import copied
 
 if TYPE_CHECKING:
     from penstock.runtime.elements import Timestamps, Values
@@ -74,4 +74,4 @@ class PendingResults:
                 self.times.clear()
             self._emit(values, times)
         emit = self._output.side(tag.tag_id)
-        emit([protected(value) if self.protects else value], None if time is None else [time])
+        emit([copied(value) if self.protects else value], None if time is None else [time])

@@ -16,7 +16,7 @@ from penstock.runtime.clock import monotonic_seconds
 from penstock.runtime.last_yield import stopped
 from penstock.runtime.timers import one_by_one
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.copying import protected
+from penstock.statestore.copying import as_it_is, copied
 from penstock.statestore.key_cell import KeyCell
 
 if TYPE_CHECKING:
@@ -42,10 +42,6 @@ class TimedContext(Protocol):
     time: int | None
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 def _call_for_each(
     call: Callable[..., Any],
     values: Values,
@@ -67,7 +63,7 @@ def _call_for_each(
         keys.forget()
         current, record_keys = KeyCell(), repeat(None, len(values))  # a place that nobody looks at
     add = results.append  # extend() would make room for eight results of every generator, and take it back
-    hand_over = protected if protects else _as_it_is
+    hand_over = copied if protects else as_it_is
     stamps: Iterable[Any] = repeat(None, len(values)) if timestamps is None else timestamps
     try:
         for value, current.key, timestamp, position in zip(
@@ -98,7 +94,7 @@ def _gather_more(
     iterator: Iterator[Any], time: int | None, results: Values, times: Timestamps, *, protects: bool
 ) -> bool:
     """Take results of an iterator, until they are many or have taken long; tell whether there may be more."""
-    hand_over = protected if protects else _as_it_is
+    hand_over = copied if protects else as_it_is
     start = 0.0
     for count, result in enumerate(iterator, start=1):
         results.append(hand_over(result))
@@ -113,7 +109,7 @@ def _gather_more(
 
 def _gather_all(found: Iterable[Any], time: int | None, results: Values, times: Timestamps, *, protects: bool) -> None:
     """Take all results of a call."""
-    hand_over = protected if protects else _as_it_is
+    hand_over = copied if protects else as_it_is
     for result in found:
         results.append(hand_over(result))
         if times is not None:

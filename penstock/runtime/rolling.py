@@ -8,7 +8,7 @@ from penstock.runtime.functions import resolve_function
 from penstock.runtime.key_functions import keys_of
 from penstock.runtime.stateless import FunctionOperator
 from penstock.runtime.value_calls import reduce_each
-from penstock.statestore.copying import protect_run, protected
+from penstock.statestore.copying import copied, protect_run
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import ReduceFunction
@@ -72,7 +72,7 @@ class ReduceOperator(FunctionOperator):
                     raise none_returned(self.function, "reduce", value)
                 state.update(result)
                 # The state has a copy, but the function may have kept the record or the result.
-                results.append(protected(result) if self.protects else result)
+                results.append(copied(result) if self.protects else result)
         finally:
             self._emit(results, timestamps)
 

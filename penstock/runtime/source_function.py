@@ -14,7 +14,7 @@ from penstock.runtime.context import open_function
 from penstock.runtime.elements import MIN_TIMESTAMP, RECORDS, STATUS, WATERMARK, Element, Timestamps
 from penstock.runtime.pacing import Pacer
 from penstock.runtime.source import Poll, SourceOperator
-from penstock.statestore.copying import protected
+from penstock.statestore.copying import copied
 from penstock.vocabulary.source_functions import SourceContext, SourceFunction
 from penstock.vocabulary.time_values import whole_millis
 
@@ -57,7 +57,7 @@ class _BufferedContext(SourceContext[Any]):
         with self._lock:
             if self._run is None or self._times is not None:
                 self._start_run(has_timestamps=False)
-            self._run.append(protected(element) if self._protects else element)  # type: ignore[union-attr]
+            self._run.append(copied(element) if self._protects else element)  # type: ignore[union-attr]
             self._count()
 
     def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
@@ -66,7 +66,7 @@ class _BufferedContext(SourceContext[Any]):
         with self._lock:
             if self._run is None or self._times is None:
                 self._start_run(has_timestamps=True)
-            self._run.append(protected(element) if self._protects else element)  # type: ignore[union-attr]
+            self._run.append(copied(element) if self._protects else element)  # type: ignore[union-attr]
             self._times.append(timestamp)  # type: ignore[union-attr]
             self._count()
 

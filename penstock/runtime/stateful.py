@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.stateless import FunctionOperator
-from penstock.statestore.copying import protected
+from penstock.statestore.copying import as_it_is, copied
 from penstock.vocabulary.state_descriptors import ValueStateDescriptor
 from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
@@ -34,7 +34,7 @@ class StatefulOperator(FunctionOperator):
         """Put each record and its key's state through the function."""
         call, key_of, state, keys = self.function, self._key, self._state, self.context.keys
         take = {"map": _take_one, "flat_map": _take_all, "filter": _take_if}[self._kind]
-        hand_over = protected if self.protects else _as_it_is
+        hand_over = copied if self.protects else as_it_is
         results: Values = []
         times: Timestamps = None if timestamps is None else []
         for position, value in enumerate(values):
@@ -50,10 +50,6 @@ class StatefulOperator(FunctionOperator):
                 times.extend([timestamps[position]] * (len(results) - len(times)))
         if results:
             self.output.emit(results, times)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def _take_one(results: Values, value: Any, result: Any, hand_over: Callable[[Any], Any]) -> None:

@@ -9,7 +9,7 @@ from penstock.runtime.context import open_function
 from penstock.runtime.functions import resolve_function
 from penstock.runtime.harmless_functions import are_built_in, can_only_compute, chosen, computed
 from penstock.runtime.operator import Operator
-from penstock.runtime.value_calls import as_it_is, filter_each, map_each
+from penstock.runtime.value_calls import filter_each, map_each, reused
 from penstock.statestore.copying import handed_over
 from penstock.vocabulary.functions import FilterFunction, Function, MapFunction
 
@@ -34,7 +34,7 @@ class FunctionOperator(Operator):
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Choose how results are handed over."""
         super().setup(context, output)
-        self.hand_over: HandOver = handed_over if self.protects else as_it_is
+        self.hand_over: HandOver = handed_over if self.protects else reused
 
     def open(self) -> None:
         """Open the function."""

@@ -7,10 +7,11 @@ appended before an error is there for whoever catches it.
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from penstock.native import native
-from penstock.statestore.copying import protected
+from penstock.statestore.copying import copied
 from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.runtime.elements import Timestamps, Values
     from penstock.statestore.backend import KeyContext
 
-__all__ = ["as_it_is", "filter_each", "map_each", "reduce_each"]
+__all__ = ["filter_each", "map_each", "reduce_each", "reused"]
 
 if TYPE_CHECKING:
     HandOver = Callable[[Any, Any], Any]
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _NOTHING = object()
 
 
-def as_it_is(result: Any, _: Any) -> Any:
+def reused(result: Any, _: Any) -> Any:
     """Return the result: the way of handing over where objects are reused."""
     return result
 
@@ -48,15 +49,17 @@ def filter_each(
     hand_over: HandOver,
 ) -> None:
     """Append the records for which the function is true, and their timestamps."""
-    if timestamps is None or times is None:
+    # Not zip(), which holds on to the record, so that it would seem to be somebody else's.
+    answers: list[Any] = []
+    try:
         for value in values:
-            if call(value):
+            answer = call(value)
+            if answer:
                 results.append(hand_over(value, value))
-        return
-    for value, timestamp in zip(values, timestamps, strict=True):
-        if call(value):
-            results.append(hand_over(value, value))
-            times.append(timestamp)
+            answers.append(answer)
+    finally:
+        if timestamps is not None and times is not None:
+            times.extend(compress(timestamps, answers))
 
 
 def reduce_each(
@@ -81,7 +84,7 @@ def reduce_each(
             if result is None:
                 raise none_returned(function, "reduce", value)
         entries[key] = result
-        results.append(protected(result) if protects else result)
+        results.append(copied(result) if protects else result)
 
 
 if native is not None:

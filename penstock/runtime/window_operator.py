@@ -30,7 +30,7 @@ from penstock.runtime.window_contents import (
     accumulation_of,
 )
 from penstock.runtime.window_functions import WindowContext, evaluation_of, frees_state
-from penstock.statestore.copying import copied, copied_run
+from penstock.statestore.copying import as_it_is, copied, copied_run
 from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
 from penstock.vocabulary.field_functions import FieldReducer
 from penstock.vocabulary.functions import Function
@@ -49,10 +49,6 @@ WindowTimer = tuple[int, Any, Any]
 """Timestamp, key and window."""
 
 _CONTINUE = TriggerResult.CONTINUE
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 class WindowOperator(Operator):
@@ -77,8 +73,8 @@ class WindowOperator(Operator):
         self._trigger: Trigger[Any, Any] = default_trigger(assigner) if step.trigger is None else step.trigger
         require_made(self._trigger, Trigger, "get_default_trigger", assigner)
         self._is_event_time = assigner.is_event_time()
-        self._copied: Callable[[Any], Any] = copied if self.protects else _as_it_is
-        self._copied_run: Callable[[Values], Values] = copied_run if self.protects else _as_it_is
+        self._copied: Callable[[Any], Any] = copied if self.protects else as_it_is
+        self._copied_run: Callable[[Values], Values] = copied_run if self.protects else as_it_is
         self._lateness = step.allowed_lateness if self._is_event_time else 0
         self.timers = InternalTimers(
             context.keys,

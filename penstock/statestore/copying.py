@@ -33,7 +33,7 @@ from penstock.vocabulary.rows import Row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["ATOMS", "are_fixed", "are_plain", "copied", "copied_run", "handed_over", "protect_run", "protected"]
+__all__ = ["ATOMS", "are_fixed", "are_plain", "as_it_is", "copied", "copied_run", "handed_over", "protect_run"]
 
 ATOMS: frozenset[type] = frozenset(
     {
@@ -70,23 +70,20 @@ def copied(value: Any) -> Any:
     return _copied_deeply(value)
 
 
-def protected(value: Any) -> Any:
-    """Return what is handed to the next step for a value: itself, or a copy where the program might change it."""
-    kind = value.__class__
-    if kind in ATOMS or (kind is tuple and ATOMS.issuperset(map(type, value))):
-        return value
-    return copied(value)
+def as_it_is(value: Any) -> Any:
+    """Return the value: what stands for :func:`copied` where objects are reused."""
+    return value
 
 
 def handed_over(result: Any, _: Any) -> Any:
     """Return what is emitted for a result that was made from a record, which is given, too."""
-    return protected(result)
+    return copied(result)
 
 
 def protect_run(values: list[Any]) -> None:
     """Replace the records of a run that the program might change by copies."""
     if not are_plain(values):
-        values[:] = map(protected, values)
+        values[:] = map(copied, values)
 
 
 def copied_run(values: list[Any]) -> list[Any]:
@@ -261,6 +258,6 @@ class _Example:
 if native is not None:
     native.prepare_handover(_classify, _copied_deeply, _Example())
     are_fixed = native.are_fixed
-    copied = protected = native.copied
+    copied = native.copied
     copied_run, protect_run = native.copied_run, native.protect_run
     handed_over = native.handed_over

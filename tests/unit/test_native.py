@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 from penstock import Types, ValueState, ValueStateDescriptor
 from penstock.errors import StateAccessError
 from penstock.native import VARIABLE, native
-from penstock.runtime import partitioners, record_calls
+from penstock.runtime import partitioners, record_calls, value_calls
 from penstock.runtime.context_access import ContextAccess
 from penstock.runtime.key_groups import TargetCache
 from penstock.statestore.backend import KeyContext
+from penstock.statestore.copying import handed_over
 from penstock.statestore.heap import HeapStateBackend
 
 IS_OFF = os.environ.get(VARIABLE) == "off"
@@ -281,6 +282,20 @@ def test_nothing_is_kept_of_records() -> None:
     keys.forget()
     del program
     assert [sys.getrefcount(value) for value in values] == before
+
+
+@needs_native
+@pytest.mark.parametrize("timestamps", [None, [1, 2]])
+def test_records_that_nobody_else_has_are_not_copied(timestamps: list[int] | None) -> None:
+    values: list[Any] = [{"a": 1}, {"b": [2]}]
+    before = list(map(id, values))
+    kept: list[Any] = []
+    times: list[int] | None = None if timestamps is None else []
+    value_calls.filter_each(lambda _: True, values, timestamps, kept, times, handed_over)
+    mapped: list[Any] = []
+    value_calls.map_each(lambda value: value, values, mapped, handed_over)
+    assert (list(map(id, kept)), times) == (before, timestamps)
+    assert [id(value) != known for value, known in zip(mapped, before, strict=True)] == [True, True]
 
 
 @needs_native

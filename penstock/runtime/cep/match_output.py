@@ -11,7 +11,7 @@ from penstock.runtime.functions import resolve_function
 from penstock.runtime.pending_results import PendingResults
 from penstock.runtime.process import with_collector
 from penstock.runtime.record_calls import gather_all
-from penstock.statestore.copying import copied, protect_run
+from penstock.statestore.copying import as_it_is, copied, protect_run
 from penstock.vocabulary.cep.pattern_functions import (
     PatternFlatTimeoutFunction,
     PatternProcessFunction,
@@ -96,10 +96,6 @@ class _MatchContext(PatternProcessFunction.Context):
         self._results.emit_aside(output_tag, value, self.time if self._is_event_time else None)
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 class MatchOutput:
     """Gathers the results of matches until they are flushed."""
 
@@ -108,7 +104,7 @@ class MatchOutput:
         self._is_event_time = step.is_event_time
         self._protects = not context.execution_config.is_object_reuse_enabled()
         # The function may change the events, which other matches share.
-        self._given: Callable[[Any], Any] = copied if self._protects else _as_it_is
+        self._given: Callable[[Any], Any] = copied if self._protects else as_it_is
         self._results = PendingResults(output, protects=self._protects)
         self._results.begin(has_timestamps=step.is_event_time)
         self._context = _MatchContext(context.clock.now, self._results, is_event_time=step.is_event_time)
