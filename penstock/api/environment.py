@@ -33,7 +33,7 @@ from penstock.vocabulary.watermark_strategy import WatermarkStrategy
 if TYPE_CHECKING:
     from penstock.connectors.files.bulk_format import BulkFormat
     from penstock.connectors.files.stream_format import StreamFormat
-    from penstock.execution.spark.job_run import JobRun
+    from penstock.execution.spark.driver.job_run import JobRun
     from penstock.vocabulary.durations import Duration
 
 __all__ = ["StreamExecutionEnvironment"]
@@ -155,7 +155,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         this machine. The files are removed when the program ends, unless they are to be kept.
         """
         from penstock.connectors.data_frame import DataFrameSource
-        from penstock.execution.spark.stored_data_frame import StoredDataFrame
+        from penstock.execution.spark.driver.stored_data_frame import StoredDataFrame
 
         store = StoredDataFrame(data_frame, directory, keep_files=keep_files)
         source = DataFrameSource(store, record_type=record_type)
@@ -202,7 +202,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
     def close(self) -> None:
         """Stop the Spark session, if this environment created it."""
         if self._spark_session is None:
-            from penstock.execution.spark.session import stop_own_session
+            from penstock.execution.spark.driver.session import stop_own_session
 
             stop_own_session()
 
@@ -248,7 +248,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
     def _start(self, job_name: str | None) -> JobRun:
         job = self._build_job(job_name)
         # Imported here, so that building a program needs no Spark.
-        from penstock.execution.spark.job_run import start_job
+        from penstock.execution.spark.driver.job_run import start_job
 
         return start_job(job, session=self._spark_session, python_files=self._python_files)
 

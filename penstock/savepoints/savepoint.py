@@ -131,7 +131,7 @@ class Savepoint:
             operator: Only this operator.
             state: Only this state.
         """
-        from penstock.execution.spark.savepoint_frame import savepoint_frame
+        from penstock.execution.spark.driver.savepoint_frame import savepoint_frame
 
         return savepoint_frame(self, spark, operator=operator, state=state)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from penstock.checkpoint.storage import CheckpointStore
 from penstock.checkpoint.targets import FileTarget
-from penstock.execution.spark.checkpoint_link import WorkerLink
+from penstock.execution.spark.worker.checkpoint_link import WorkerLink
 from penstock.runtime.restored import RestoredSubtask
 from penstock.runtime.snapshots import SubtaskSnapshots
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock import StreamExecutionEnvironment
-from penstock.execution.spark.session import stop_own_session
+from penstock.execution.spark.driver.session import stop_own_session
 
 
 @pytest.fixture(scope="session", autouse=True)

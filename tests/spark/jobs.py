@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.api.data_stream import DataStream
-from penstock.execution.spark.job_run import JobRun
+from penstock.execution.spark.driver.job_run import JobRun
 
 __all__ = ["collect", "per_key", "run_of", "wait_until"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from penstock import JobStatus, MapFunction, StreamExecutionEnvironment, UserFunctionError, WatermarkStrategy
 from penstock.errors import JobCancelledError, NotEnoughSlotsError
-from penstock.execution.spark import attempt
+from penstock.execution.spark.driver import attempt
 from tests.spark.functions import ParallelTicks, Ticks
 from tests.spark.jobs import collect, run_of, wait_until
 

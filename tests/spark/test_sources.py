@@ -38,8 +38,8 @@ from penstock import (
     TumblingEventTimeWindows,
     WatermarkStrategy,
 )
-from penstock.execution.spark import stored_data_frame
-from penstock.execution.spark.session import find_session
+from penstock.execution.spark.driver import stored_data_frame
+from penstock.execution.spark.driver.session import find_session
 from tests.chaos.lifecycle import Diary
 from tests.spark.jobs import collect, wait_until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from penstock.execution.spark.lent_settings import LentSettings
+from penstock.execution.spark.driver.lent_settings import LentSettings
 
 
 class Conf:

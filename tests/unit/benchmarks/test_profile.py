@@ -23,7 +23,7 @@ def test_a_raw_line_is_a_process_its_frames_and_a_count() -> None:
         (["_ByKey._spread (penstock/runtime/partitioners.py:80)"], "routing"),
         (["encode (penstock/runtime/codec.py:20)"], "encoding"),
         (["decode (penstock/runtime/codec.py:60)"], "decoding"),
-        (["_batch (penstock/execution/spark/exchange.py:38)"], "Spark transport"),
+        (["_batch (penstock/execution/spark/worker/exchange.py:38)"], "Spark transport"),
         (["MapOperator.process (penstock/runtime/stateless.py:65)"], "operators"),
         # The standard library counts for whoever called it; a wait is idle.
         (["Keys.map (benchmarks/systems/penstock.py:50)", "dumps (json/__init__.py:231)"], "user code"),

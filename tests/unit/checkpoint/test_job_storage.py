@@ -20,7 +20,7 @@ def _no_spark(monkeypatch):
     def refuse(*_):
         raise _SparkWasAsked
 
-    monkeypatch.setattr("penstock.execution.spark.job_run.find_session", refuse)
+    monkeypatch.setattr("penstock.execution.spark.driver.job_run.find_session", refuse)
 
 
 def program(interval=1000, **settings):

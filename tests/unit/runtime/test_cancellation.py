@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.execution.spark.cancellation import Cancellation, TaskCancelledError
+from penstock.execution.spark.worker.cancellation import Cancellation, TaskCancelledError
 from penstock.runtime.loop import Inbox
 
 MINUTE = 60_000

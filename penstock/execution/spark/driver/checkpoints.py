@@ -36,8 +36,7 @@ from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.storage import CheckpointStore, is_kept_after
 from penstock.errors import CheckpointError, CorruptCheckpointError
-from penstock.execution.spark.checkpoint_link import CheckpointAccess
-from penstock.execution.spark.messages import (
+from penstock.execution.spark.control.messages import (
     AbortCheckpoint,
     Acknowledged,
     CompleteCheckpoint,
@@ -46,6 +45,7 @@ from penstock.execution.spark.messages import (
     SubtaskFinished,
     TriggerCheckpoint,
 )
+from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
 from penstock.vocabulary.job import CompletableFuture
 from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from penstock.checkpoint.job_storage import JobStorage
-    from penstock.execution.spark.control_server import ControlServer
+    from penstock.execution.spark.control.server import ControlServer
     from penstock.graph.job import Job
     from penstock.runtime.clock import Clock
 

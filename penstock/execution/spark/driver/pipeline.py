@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from penstock.execution.spark.exchange import SCHEMA_TEXT
-from penstock.execution.spark.internals import pipelined_plan
-from penstock.execution.spark.worker import StageMain
+from penstock.execution.spark.internals.plan import pipelined_plan
+from penstock.execution.spark.worker.exchange import SCHEMA_TEXT
+from penstock.execution.spark.worker.stage_main import StageMain
 from penstock.pyflink_alias import is_alias_installed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.execution.spark.checkpoint_link import CheckpointAccess
+    from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
     from penstock.graph.plan import Plan
 
 __all__ = ["build_pipeline"]

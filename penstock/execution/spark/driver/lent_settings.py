@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from penstock.execution.spark.internals import SPARK_ERRORS, change_local_settings, is_stopped
+from penstock.execution.spark.internals.context import (
+    change_local_settings,
+    change_worker_python,
+    is_stopped,
+    worker_python,
+)
+from penstock.execution.spark.internals.errors import SPARK_ERRORS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,22 +25,21 @@ class LentSettings:
     def __init__(self) -> None:
         self._session: SparkSession | None = None
         self._before: dict[str, str | None] = {}
-        self._python: str | None = None
+        self._python = ""
         self._jobs: set[str] = set()
 
     def lend(self, session: SparkSession, job_id: str, settings: dict[str, str], python: str | None) -> None:
         """Set what a job needs, until it is given back; ``python`` is the workers' interpreter, if it matters."""
-        context: Any = session.sparkContext
-        if self._session is not None and self._session.sparkContext is not context:
+        if self._session is not None and self._session.sparkContext is not session.sparkContext:
             self._forget()  # that one was stopped with all its jobs: there is one context at a time
         if self._session is None:
             self._session = session
-            self._python = context.pythonExec
+            self._python = worker_python(session)
         self._jobs.add(job_id)
         for key, value in change_local_settings(session, dict(settings)).items():
             self._before.setdefault(key, value)
         if python is not None:
-            context.pythonExec = python
+            change_worker_python(session, python)
 
     def give_back(self, job_id: str) -> None:
         """Put everything back once no job needs it any more."""
@@ -43,8 +48,7 @@ class LentSettings:
             return
         with contextlib.suppress(*SPARK_ERRORS, OSError):  # a JVM that is gone has no settings
             if not is_stopped(self._session):
-                context: Any = self._session.sparkContext
-                context.pythonExec = self._python
+                change_worker_python(self._session, self._python)
                 change_local_settings(self._session, self._before)
         self._forget()
 

@@ -7,9 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import JobFailedError, PenstockError, WorkerLostError
-from penstock.execution.spark.control_server import ControlServer
-from penstock.execution.spark.internals import SPARK_ERRORS, cancel_jobs, run_plan
-from penstock.execution.spark.messages import (
+from penstock.execution.spark.control.messages import (
     AlignmentLimit,
     AlignmentReport,
     Cancel,
@@ -24,8 +22,12 @@ from penstock.execution.spark.messages import (
     Stuck,
     TaskKey,
 )
-from penstock.execution.spark.pipeline import build_pipeline
-from penstock.execution.spark.session import JOB_PROPERTIES
+from penstock.execution.spark.control.server import ControlServer
+from penstock.execution.spark.driver.pipeline import build_pipeline
+from penstock.execution.spark.internals.context import cancel_jobs
+from penstock.execution.spark.internals.errors import SPARK_ERRORS
+from penstock.execution.spark.internals.plan import run_plan
+from penstock.execution.spark.internals.settings import JOB_PROPERTIES
 from penstock.runtime.watermark_alignment import AlignmentGroups
 
 if TYPE_CHECKING:
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.execution.spark.checkpoint_link import CheckpointAccess
-    from penstock.execution.spark.checkpoints import Checkpoints
-    from penstock.execution.spark.source_splits import SourceSplits
+    from penstock.execution.spark.driver.checkpoints import Checkpoints
+    from penstock.execution.spark.driver.source_splits import SourceSplits
+    from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
     from penstock.graph.job import Job
 
 __all__ = ["Attempt"]

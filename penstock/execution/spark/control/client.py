@@ -9,8 +9,8 @@ import threading
 from multiprocessing.connection import Client, Connection
 from typing import TYPE_CHECKING, Any
 
-from penstock.execution.spark.control_connection import hang_up
-from penstock.execution.spark.messages import Cancel, Collected, Printed, Register, TaskKey
+from penstock.execution.spark.control.connection import hang_up
+from penstock.execution.spark.control.messages import Cancel, Collected, Printed, Register, TaskKey
 from penstock.runtime.codec import encode
 from penstock.runtime.elements import RECORDS
 

@@ -7,15 +7,15 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import JobFailedError, PenstockError
-from penstock.execution.spark.messages import AddSplits
+from penstock.execution.spark.control.messages import AddSplits
 from penstock.runtime.failure import explain_unusable
 from penstock.runtime.split_enumeration import SplitEnumeration, restored_splits, split_sources
 from penstock.vocabulary.unusable_value import UnusableValueError
 
 if TYPE_CHECKING:
     from penstock.connectors.protocols import SourceSplit
-    from penstock.execution.spark.checkpoint_link import CheckpointAccess
-    from penstock.execution.spark.control_server import ControlServer
+    from penstock.execution.spark.control.server import ControlServer
+    from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
     from penstock.graph.job import Job
     from penstock.graph.nodes import Node
     from penstock.graph.plan import Vertex

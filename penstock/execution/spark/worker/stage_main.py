@@ -15,11 +15,8 @@ from pyspark import TaskContext
 
 from penstock.checkpoint.job_storage import try_checkpoint_directory
 from penstock.errors import ClusterError, SerializationError
-from penstock.execution.spark.cancellation import Cancellation, TaskCancelledError
-from penstock.execution.spark.checkpoint_link import CheckpointAccess, WorkerLink, obey_driver
-from penstock.execution.spark.control_client import ControlClient
-from penstock.execution.spark.exchange import InboxReader, InputLostError, to_batches
-from penstock.execution.spark.messages import (
+from penstock.execution.spark.control.client import ControlClient
+from penstock.execution.spark.control.messages import (
     AlignmentLimit,
     AlignmentReport,
     Cancel,
@@ -30,6 +27,9 @@ from penstock.execution.spark.messages import (
     Stopped,
     Stuck,
 )
+from penstock.execution.spark.worker.cancellation import Cancellation, TaskCancelledError
+from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess, WorkerLink, obey_driver
+from penstock.execution.spark.worker.exchange import InboxReader, InputLostError, to_batches
 from penstock.graph.packing import unpack_job
 from penstock.pyflink_alias import install_alias
 from penstock.runtime.clock import SystemClock

@@ -19,7 +19,7 @@ _PRELOADED = (
     "pyspark.worker",
     "pyspark.sql.pandas.serializers",
     "pyspark.sql.pandas.types",
-    "penstock.execution.spark.worker",
+    "penstock.execution.spark.worker.stage_main",
 )
 
 _serve = daemon.worker

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ship_code"]
 
-_PACKAGE = Path(__file__).resolve().parents[2]
+_PACKAGE = Path(__file__).resolve().parents[3]
 _shipped: set[tuple[str, str]] = set()
 # Executors fetch the files when their first task starts, so they stay until this process ends.
 _directory = tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)

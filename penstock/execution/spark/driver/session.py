@@ -10,39 +10,17 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.errors import ClusterError, NotEnoughSlotsError
-from penstock.execution.spark.internals import check_version, is_stopped, slot_count, start_gateway
-from penstock.execution.spark.lent_settings import LentSettings
+from penstock.execution.spark.driver.lent_settings import LentSettings
+from penstock.execution.spark.internals.context import is_stopped, slot_count
+from penstock.execution.spark.internals.gateway import has_context, start_gateway
+from penstock.execution.spark.internals.settings import CORE_SETTINGS, FORK_SERVER, FORK_SERVER_SETTING, are_missing
+from penstock.execution.spark.internals.version import check_version
 from penstock.runtime.clock import monotonic_seconds, pause
 
-__all__ = ["CORE_SETTINGS", "JOB_PROPERTIES", "acquire_slots", "find_session", "release_slots", "stop_own_session"]
-
-CORE_SETTINGS = {
-    # A row must not wait in a buffer between the JVM and a Python worker, or in the shuffle's network buffer.
-    "spark.buffer.size": "128",
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
-    # Under back-pressure this much is in flight per task, and every barrier waits behind it.
-    "spark.shuffle.streaming.readerMaxMemory": "1048576",
-    "spark.shuffle.streaming.writerMaxMemory": "1048576",
-    # A thread of its own writes to the Python worker, so that its output is read while it gets no input.
-    "spark.python.udf.pipelined.enabled": "true",
-    "spark.python.unix.domain.socket.enabled": "true",
-    # A single retried task cannot rejoin a running pipeline: Penstock restarts the whole job from a checkpoint.
-    "spark.task.maxFailures": "1",
-    "spark.speculation": "false",
-    "spark.dynamicAllocation.enabled": "false",
-}
-"""What the SparkContext needs to be started with."""
-
-JOB_PROPERTIES = {
-    # One block per Arrow batch: else rows wait for 10,000 others.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-    "spark.sql.execution.pandas.udf.buffer.size": "64",
-}
-"""What has to be set in the thread that submits a job: a plan that is run by hand does not carry SQL settings."""
+__all__ = ["acquire_slots", "find_session", "release_slots", "stop_own_session"]
 
 _LOCAL_SLOTS = 64
 _LOCAL_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -78,7 +56,7 @@ def find_session(given: SparkSession | None, options: dict[str, Any], slots: int
 
 
 def _existing_session() -> SparkSession | None:
-    if SparkContext._active_spark_context is None:
+    if not has_context():
         return None
     # The active session belongs to a thread; the program may have made it in another one.
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
@@ -129,11 +107,11 @@ def _settings(options: dict[str, Any], slots: int) -> dict[str, str]:
     settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging_file} {java_options}".strip()
     if is_local:
         # All workers are started by this process's children, which find Penstock where this process found it.
-        package_root = str(Path(__file__).resolve().parents[3])
+        package_root = str(Path(__file__).resolve().parents[4])
         search_path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if package_root not in search_path:
             os.environ["PYTHONPATH"] = os.pathsep.join([package_root, *filter(None, search_path)])
-        settings.setdefault("spark.python.daemon.module", "penstock.execution.spark.daemon")
+        settings.setdefault(FORK_SERVER_SETTING, FORK_SERVER)
         # Nothing outside this machine talks to a local session.
         settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
         settings.setdefault("spark.driver.host", "127.0.0.1")
@@ -156,7 +134,7 @@ def _check_settings(session: SparkSession) -> None:
     conf = context.getConf()
     if _local_slots(str(context.master)) is not None:
         return
-    if conf.get("spark.task.maxFailures") != "1" or conf.get("spark.python.udf.pipelined.enabled") != "true":
+    if are_missing(conf):
         lines = "\n".join(f"  {key}={value}" for key, value in CORE_SETTINGS.items())
         message = (
             f"The Spark session on {context.master} was not started with the settings a streaming job needs."

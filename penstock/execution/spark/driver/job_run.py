@@ -21,13 +21,13 @@ from penstock.errors import (
     PenstockError,
     StateRestoreError,
 )
-from penstock.execution.spark.attempt import Attempt
-from penstock.execution.spark.checkpoints import Checkpoints
-from penstock.execution.spark.collector import Collector
-from penstock.execution.spark.messages import Collected, Printed
-from penstock.execution.spark.session import acquire_slots, find_session, release_slots
-from penstock.execution.spark.shipping import ship_code
-from penstock.execution.spark.source_splits import SourceSplits
+from penstock.execution.spark.control.messages import Collected, Printed
+from penstock.execution.spark.driver.attempt import Attempt
+from penstock.execution.spark.driver.checkpoints import Checkpoints
+from penstock.execution.spark.driver.collector import Collector
+from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
+from penstock.execution.spark.driver.shipping import ship_code
+from penstock.execution.spark.driver.source_splits import SourceSplits
 from penstock.graph.packing import pack_job
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.diagnosis import why_no_output

@@ -16,8 +16,8 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
-from penstock.execution.spark.control_connection import hang_up, let_go
-from penstock.execution.spark.messages import Register, TaskKey
+from penstock.execution.spark.control.connection import hang_up, let_go
+from penstock.execution.spark.control.messages import Register, TaskKey
 from penstock.runtime.clock import monotonic_seconds
 
 __all__ = ["ControlServer"]

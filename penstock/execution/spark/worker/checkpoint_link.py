@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.errors import JobFailedError
-from penstock.execution.spark.messages import (
+from penstock.execution.spark.control.messages import (
     AbortCheckpoint,
     Acknowledged,
     AddSplits,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.checkpoint.targets import StoredFiles
     from penstock.connectors.protocols import SourceSplit
-    from penstock.execution.spark.control_client import ControlClient
+    from penstock.execution.spark.control.client import ControlClient
     from penstock.runtime.snapshots import TaskId
     from penstock.runtime.task import Task
     from penstock.statestore.handles import SnapshotTarget

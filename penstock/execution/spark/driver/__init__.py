@@ -1,0 +1,1 @@
+"""The driver: finds a session, submits a job to Spark, supervises it."""

@@ -1,0 +1,44 @@
+"""Settings of Spark that a streaming job needs, most of them undocumented."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf
+
+__all__ = ["CORE_SETTINGS", "FORK_SERVER", "FORK_SERVER_SETTING", "JOB_PROPERTIES", "are_missing"]
+
+CORE_SETTINGS = {
+    # A row must not wait in a buffer between the JVM and a Python worker, or in the shuffle's network buffer.
+    "spark.buffer.size": "128",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+    # Under back-pressure this much is in flight per task, and every barrier waits behind it.
+    "spark.shuffle.streaming.readerMaxMemory": "1048576",
+    "spark.shuffle.streaming.writerMaxMemory": "1048576",
+    # A thread of its own writes to the Python worker, so that its output is read while it gets no input.
+    "spark.python.udf.pipelined.enabled": "true",
+    "spark.python.unix.domain.socket.enabled": "true",
+    # A single retried task cannot rejoin a running pipeline: Penstock restarts the whole job from a checkpoint.
+    "spark.task.maxFailures": "1",
+    "spark.speculation": "false",
+    "spark.dynamicAllocation.enabled": "false",
+}
+"""What the SparkContext needs to be started with."""
+
+JOB_PROPERTIES = {
+    # One block per Arrow batch: else rows wait for 10,000 others.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    "spark.sql.execution.pandas.udf.buffer.size": "64",
+}
+"""What has to be set in the thread that submits a job: a plan that is run by hand does not carry SQL settings."""
+
+FORK_SERVER_SETTING = "spark.python.daemon.module"
+"""Names the module that an executor starts to fork Python workers from."""
+
+FORK_SERVER = "penstock.execution.spark.internals.fork_server"
+
+
+def are_missing(conf: SparkConf) -> bool:
+    """Tell whether a session was started without the settings that a streaming job cannot do without."""
+    return conf.get("spark.task.maxFailures") != "1" or conf.get("spark.python.udf.pipelined.enabled") != "true"
