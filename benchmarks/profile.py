@@ -41,14 +41,14 @@ CATEGORIES = (
 
 _PLACES = (
     ("penstock/statestore/", "state"),
-    ("penstock/runtime/timers.py", "timers"),
-    ("penstock/runtime/timer_service.py", "timers"),
-    ("penstock/runtime/partitioners.py", "routing"),
-    ("penstock/runtime/writer.py", "routing"),
-    ("penstock/runtime/key_groups.py", "routing"),
-    ("penstock/runtime/loop.py", "loop"),
-    ("penstock/runtime/task.py", "loop"),
-    ("penstock/runtime/subtask.py", "loop"),
+    ("penstock/runtime/time/timers.py", "timers"),
+    ("penstock/runtime/time/timer_service.py", "timers"),
+    ("penstock/runtime/exchange/partitioners.py", "routing"),
+    ("penstock/runtime/exchange/writer.py", "routing"),
+    ("penstock/foundation/keys/", "routing"),
+    ("penstock/runtime/task/loop.py", "loop"),
+    ("penstock/runtime/task/task.py", "loop"),
+    ("penstock/runtime/task/subtask.py", "loop"),
     ("penstock/runtime/", "operators"),
     ("penstock/vocabulary/", "operators"),
     ("penstock/execution/spark/", "Spark transport"),
@@ -89,7 +89,7 @@ def category(frames: tuple[str, ...]) -> str | None:
         return None  # idle: waits for input or for room
     for frame in reversed(frames):
         function, _, place = frame.rpartition(" (")
-        if place.startswith("penstock/runtime/codec.py"):
+        if place.startswith("penstock/runtime/exchange/codec.py"):
             return "decoding" if function.endswith("decode") else "encoding"
         for beginning, name in _PLACES:
             if place.startswith(beginning):

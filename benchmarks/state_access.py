@@ -35,18 +35,18 @@ from benchmarks.state_functions import (
     Record,
 )
 from penstock import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
+from penstock.foundation.clock import SystemClock
 from penstock.graph import steps
-from penstock.runtime.build import build_operator
-from penstock.runtime.clock import SystemClock
-from penstock.runtime.context import OperatorContext, SubtaskInfo
-from penstock.runtime.output import Output
-from penstock.runtime.processing_time import ProcessingTimeService
+from penstock.runtime.task.build import build_operator
+from penstock.runtime.task.context import OperatorContext, SubtaskInfo
+from penstock.runtime.task.output import Output
+from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.opening import open_backend
 from penstock.statestore.rocksdb_layout import Layout
 from penstock.statestore.snapshot import StateInfo
-from penstock.vocabulary.execution_config import ExecutionConfig
 from penstock.vocabulary.metrics import MetricGroup
+from penstock.vocabulary.settings.execution import ExecutionConfig
 
 HEAP_BAR = 2.0
 ROCKSDB_BAR = 3.0

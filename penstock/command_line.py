@@ -13,8 +13,8 @@ from penstock import __version__
 from penstock.api.launch import set_command_line_configuration
 from penstock.errors import PenstockError
 from penstock.pyflink_alias import install_alias
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
 
 __all__ = ["main"]
 
@@ -180,7 +180,7 @@ def _java() -> tuple[bool, str]:
 
 def _accelerator() -> str:
     """Say whether the part in C is in use; jobs run without it as well."""
-    from penstock.native import VARIABLE, native
+    from penstock.foundation.native import VARIABLE, native
 
     if native is not None:
         return "in use"

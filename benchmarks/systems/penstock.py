@@ -35,7 +35,7 @@ from penstock import (
     Types,
     ValueStateDescriptor,
 )
-from penstock.native import native
+from penstock.foundation.native import native
 
 
 class Keys(MapFunction):

@@ -1,4 +1,4 @@
-/* Gives the keys of records, checked; the twin is in penstock/runtime/key_selection.py. */
+/* Gives the keys of records, checked; the twin is in penstock/runtime/exchange/key_selection.py. */
 
 #include "penstock_native.h"
 

@@ -1,4 +1,4 @@
-/* The module: penstock.native imports it where it is installed. */
+/* The module: penstock.foundation.native imports it where it is installed. */
 
 #include "penstock_native.h"
 

@@ -2,7 +2,7 @@
 
 #include "penstock_native.h"
 
-/* Where a key group lives: Flink's rule, see penstock/runtime/key_groups.py. */
+/* Where a key group lives: Flink's rule, see penstock/foundation/keys/groups.py. */
 static Py_ssize_t
 target_of_hash(uint32_t code, long max_parallelism, Py_ssize_t parallelism)
 {

@@ -1,6 +1,6 @@
 /* Timers of event time: registering one for the current key, firing those of one moment.
 
-   A moment has a dictionary of the owners that wait for it, (key, namespace); see penstock/runtime/timers.py. */
+   A moment has a dictionary of the owners that wait for it, (key, namespace); see penstock/runtime/time/timers.py. */
 
 #include "penstock_native.h"
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from penstock.api.connected_streams import check_same_environment
 from penstock.api.program import check_function, step_name
 from penstock.graph.async_step import AsyncWaitStep
-from penstock.vocabulary.async_functions import AsyncFunction, AsyncFunctionDescriptor
-from penstock.vocabulary.async_retry import AsyncRetryStrategy
+from penstock.vocabulary.functions.async_retry import AsyncRetryStrategy
+from penstock.vocabulary.functions.asynchronous import AsyncFunction, AsyncFunctionDescriptor
 
 if TYPE_CHECKING:
     from penstock.api.data_stream import DataStream
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["AsyncDataStream"]
 

@@ -9,8 +9,8 @@ from penstock.api.keyed_stream import KeyedStream
 from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph.multi_input_steps import BroadcastProcessStep
-from penstock.vocabulary.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
-from penstock.vocabulary.state_descriptors import MapStateDescriptor
+from penstock.vocabulary.functions.broadcast import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Self
 
 from penstock.api.program import check_function, location
 from penstock.errors import ProgramError
-from penstock.vocabulary.checkpoint_config import CheckpointConfig
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.durations import to_millis
-from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
-from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
+from penstock.vocabulary.settings.checkpoints import CheckpointConfig
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
+from penstock.vocabulary.time.durations import to_millis
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.durations import TimeLength
-    from penstock.vocabulary.runtime_mode import CheckpointingMode
+    from penstock.vocabulary.settings.modes import CheckpointingMode
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["CheckpointSettings"]
 

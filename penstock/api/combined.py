@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from penstock.api.connected_streams import ConnectedStreams
     from penstock.api.data_stream import DataStream
     from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
-    from penstock.vocabulary.state_descriptors import MapStateDescriptor
+    from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 __all__ = ["Combined"]
 

@@ -10,8 +10,8 @@ from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph import multi_input_steps as steps
 from penstock.graph.nodes import Upstream
-from penstock.vocabulary.functions import CoFlatMapFunction, CoMapFunction
-from penstock.vocabulary.process_functions import CoProcessFunction, KeyedCoProcessFunction
+from penstock.vocabulary.functions.basic import CoFlatMapFunction, CoMapFunction
+from penstock.vocabulary.functions.process import CoProcessFunction, KeyedCoProcessFunction
 
 if TYPE_CHECKING:
     from penstock.api.environment import StreamExecutionEnvironment

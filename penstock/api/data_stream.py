@@ -13,11 +13,11 @@ from penstock.errors import ProgramError
 from penstock.graph import steps
 from penstock.graph.nodes import Chaining, Upstream
 from penstock.graph.partitioning import KeyGroups
-from penstock.vocabulary.functions import FilterFunction, FlatMapFunction, MapFunction
-from penstock.vocabulary.legacy_assigners import LegacyAssigner
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.process_functions import KeyedProcessFunction, ProcessFunction
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+from penstock.vocabulary.functions.basic import FilterFunction, FlatMapFunction, MapFunction
+from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.functions.process import KeyedProcessFunction, ProcessFunction
+from penstock.vocabulary.time.legacy_assigners import LegacyAssigner
+from penstock.vocabulary.time.strategy import WatermarkStrategy
 
 if TYPE_CHECKING:
     from penstock.api.collect import CloseableIterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.api.keyed_stream import KeyedStream
     from penstock.api.windowed_stream import AllWindowedStream
     from penstock.graph.nodes import Node
-    from penstock.vocabulary.execution_config import ExecutionConfig
+    from penstock.vocabulary.settings.execution import ExecutionConfig
 
 __all__ = ["DataStream"]
 

@@ -23,18 +23,18 @@ from penstock.graph.plan import make_plan
 from penstock.graph.settings import JobSettings
 from penstock.graph.steps import SourceFunctionStep, SourceStep
 from penstock.graph.validate import validate
-from penstock.vocabulary.configuration import Configuration
 from penstock.vocabulary.job import JobExecutionResult, JobID
-from penstock.vocabulary.rows import Row
-from penstock.vocabulary.runtime_mode import TimeCharacteristic
-from penstock.vocabulary.source_functions import ParallelSourceFunction, SourceFunction
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.settings.modes import TimeCharacteristic
+from penstock.vocabulary.sources.functions import ParallelSourceFunction, SourceFunction
+from penstock.vocabulary.time.strategy import WatermarkStrategy
+from penstock.vocabulary.types.rows import Row
 
 if TYPE_CHECKING:
-    from penstock.connectors.files.bulk_format import BulkFormat
-    from penstock.connectors.files.stream_format import StreamFormat
+    from penstock.connectors.files.formats.bulk import BulkFormat
+    from penstock.connectors.files.formats.stream import StreamFormat
     from penstock.execution.spark.driver.job_run import JobRun
-    from penstock.vocabulary.durations import Duration
+    from penstock.vocabulary.time.durations import Duration
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -115,7 +115,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """Return the lines of a text file, of all files of a directory, or of those that fit a pattern."""
         # Imported here, as few programs need each of these sources.
-        from penstock.connectors.files.text_line_format import TextLineFormat
+        from penstock.connectors.files.formats.text_lines import TextLineFormat
 
         return self.read_file(TextLineFormat(charset_name), file_path)
 
@@ -123,8 +123,8 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         self, input_format: StreamFormat[Any] | BulkFormat[Any], file_path: str, interval: Duration | None = None
     ) -> DataStream[Any]:
         """Return the records of files in any format; with an interval, the directory is watched for new ones."""
-        from penstock.connectors.files.bulk_format import BulkFormat
-        from penstock.connectors.files.file_source import FileSource
+        from penstock.connectors.files.formats.bulk import BulkFormat
+        from penstock.connectors.files.source.source import FileSource
 
         is_bulk = isinstance(input_format, BulkFormat)
         begin = FileSource.for_bulk_file_format if is_bulk else FileSource.for_record_stream_format

@@ -11,13 +11,13 @@ from penstock.api.program import location
 from penstock.api.step_settings import check_max_parallelism, check_parallelism
 from penstock.errors import ProgramError
 from penstock.graph.settings import DEFAULT_BUFFER_TIMEOUT
-from penstock.vocabulary.configuration_check import check_configuration
-from penstock.vocabulary.execution_config import ExecutionConfig
-from penstock.vocabulary.runtime_mode import RuntimeExecutionMode, TimeCharacteristic
+from penstock.vocabulary.settings.configuration_check import check_configuration
+from penstock.vocabulary.settings.execution import ExecutionConfig
+from penstock.vocabulary.settings.modes import RuntimeExecutionMode, TimeCharacteristic
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.configuration import Configuration
-    from penstock.vocabulary.restart_strategy import RestartStrategyConfiguration
+    from penstock.vocabulary.settings.configuration import Configuration
+    from penstock.vocabulary.settings.restarts import RestartStrategyConfiguration
 
 __all__ = ["EnvironmentSettings"]
 

@@ -9,13 +9,13 @@ from penstock.api.keyed_stream import KeyedStream
 from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph.multi_input_steps import IntervalJoinStep, JoinKind
-from penstock.vocabulary.durations import to_millis
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.process_functions import ProcessJoinFunction
+from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.functions.process import ProcessJoinFunction
+from penstock.vocabulary.time.durations import to_millis
 
 if TYPE_CHECKING:
     from penstock.api.data_stream import DataStream
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["IntervalJoin", "IntervalJoined"]
 

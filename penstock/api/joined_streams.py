@@ -11,17 +11,17 @@ from penstock.api.connected_streams import add_two_input_step, check_same_enviro
 from penstock.api.program import check_function, key_function, location, step_name, window_trigger
 from penstock.errors import ProgramError
 from penstock.graph.multi_input_steps import CoGroupStep, JoinKind, JoinStep, tagged_key
-from penstock.vocabulary.durations import to_millis
-from penstock.vocabulary.evictors import Evictor
-from penstock.vocabulary.functions import CoGroupFunction, FlatJoinFunction, JoinFunction
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.triggers import Trigger
-from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner
+from penstock.vocabulary.functions.basic import CoGroupFunction, FlatJoinFunction, JoinFunction
+from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.time.durations import to_millis
+from penstock.vocabulary.windows.assigners import MergingWindowAssigner, WindowAssigner
+from penstock.vocabulary.windows.evictors import Evictor
+from penstock.vocabulary.windows.triggers import Trigger
 
 if TYPE_CHECKING:
     from penstock.api.data_stream import DataStream
     from penstock.api.keyed_stream import KeyedStream
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["CoGroupedStreams", "JoinedStreams"]
 

@@ -8,8 +8,8 @@ from penstock.api.data_stream import DataStream
 from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph import steps
-from penstock.vocabulary.functions import ReduceFunction
-from penstock.vocabulary.process_functions import KeyedProcessFunction, ProcessFunction
+from penstock.vocabulary.functions.basic import ReduceFunction
+from penstock.vocabulary.functions.process import KeyedProcessFunction, ProcessFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.api.windowed_stream import WindowedStream
     from penstock.graph import partitioning as ways
     from penstock.graph.nodes import Upstream
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["KeyedStream"]
 

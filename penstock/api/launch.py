@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.configuration import Configuration
+from penstock.vocabulary.settings.configuration import Configuration
 
 __all__ = ["CONFIGURATION_DIRECTORY", "launch_configuration", "set_command_line_configuration"]
 

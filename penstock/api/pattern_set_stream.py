@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from penstock.api.connected_streams import add_two_input_step
 from penstock.api.program import check_function, location
 from penstock.errors import ProgramError
-from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.functions.output_tag import OutputTag
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from penstock.vocabulary.cep.pattern_functions import (
     PatternTimeoutFunction,
 )
 from penstock.vocabulary.cep.pattern_warning import PatternWarning
-from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.functions.output_tag import OutputTag
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.vocabulary import program_line
-from penstock.vocabulary.functions import Function, KeySelector, Partitioner
-from penstock.vocabulary.rows import Row
-from penstock.vocabulary.window_assigners import default_trigger
+from penstock.vocabulary.functions.basic import Function, KeySelector, Partitioner
+from penstock.vocabulary.types.rows import Row
+from penstock.vocabulary.windows.assigners import default_trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.vocabulary.window_assigners import WindowAssigner
+    from penstock.vocabulary.windows.assigners import WindowAssigner
 
 __all__ = ["check_function", "key_function", "location", "partition_function", "step_name", "window_trigger"]
 

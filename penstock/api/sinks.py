@@ -10,9 +10,9 @@ from penstock.connectors.two_phase_commit import TwoPhaseCommitSink
 from penstock.connectors.write_ahead import WriteAheadSink
 from penstock.graph.nodes import Upstream
 from penstock.graph.steps import GlobalCommitStep, SinkFunctionStep, SinkStep
-from penstock.vocabulary.sink_functions import SinkFunction
-from penstock.vocabulary.two_phase_commit import TwoPhaseCommitSinkFunction
-from penstock.vocabulary.write_ahead_sink import GenericWriteAheadSink
+from penstock.vocabulary.sinks.functions import SinkFunction
+from penstock.vocabulary.sinks.two_phase_commit import TwoPhaseCommitSinkFunction
+from penstock.vocabulary.sinks.write_ahead import GenericWriteAheadSink
 
 if TYPE_CHECKING:
     from penstock.api.data_stream import DataStream

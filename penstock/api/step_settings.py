@@ -11,7 +11,7 @@ from penstock.graph.nodes import Chaining
 
 if TYPE_CHECKING:
     from penstock.api.environment import StreamExecutionEnvironment
-    from penstock.vocabulary.slot_sharing_group import SlotSharingGroup
+    from penstock.vocabulary.settings.slots import SlotSharingGroup
 
 __all__ = ["StepSettings", "check_max_parallelism", "check_parallelism"]
 

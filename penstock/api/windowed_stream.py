@@ -11,14 +11,18 @@ from penstock.errors import ProgramError
 from penstock.graph import steps
 from penstock.graph.nodes import Upstream
 from penstock.graph.partitioning import KeyGroups
-from penstock.vocabulary.durations import Time, to_millis
-from penstock.vocabulary.evictors import CountEvictor, Evictor
-from penstock.vocabulary.field_functions import FieldReducer
-from penstock.vocabulary.functions import AggregateFunction, ReduceFunction
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.runtime_mode import TimeCharacteristic
-from penstock.vocabulary.triggers import CountTrigger, PurgingTrigger, Trigger
-from penstock.vocabulary.window_assigners import (
+from penstock.vocabulary.functions.basic import AggregateFunction, ReduceFunction
+from penstock.vocabulary.functions.fields import FieldReducer
+from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.functions.windowed import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+from penstock.vocabulary.settings.modes import TimeCharacteristic
+from penstock.vocabulary.time.durations import Time, to_millis
+from penstock.vocabulary.windows.assigners import (
     GlobalWindows,
     MergingWindowAssigner,
     SlidingEventTimeWindows,
@@ -27,19 +31,15 @@ from penstock.vocabulary.window_assigners import (
     TumblingProcessingTimeWindows,
     WindowAssigner,
 )
-from penstock.vocabulary.window_functions import (
-    AllWindowFunction,
-    ProcessAllWindowFunction,
-    ProcessWindowFunction,
-    WindowFunction,
-)
+from penstock.vocabulary.windows.evictors import CountEvictor, Evictor
+from penstock.vocabulary.windows.triggers import CountTrigger, PurgingTrigger, Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.api.environment import StreamExecutionEnvironment
     from penstock.api.keyed_stream import KeyedStream
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["AllWindowedStream", "WindowedStream", "count_window", "time_window"]
 

@@ -6,11 +6,11 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from penstock.vocabulary.runtime_mode import CheckpointingMode
+from penstock.vocabulary.settings.modes import CheckpointingMode
 
 if TYPE_CHECKING:
     from penstock.checkpoint.options import CheckpointOptions
-    from penstock.vocabulary.checkpoint_config import CheckpointConfig
+    from penstock.vocabulary.settings.checkpoints import CheckpointConfig
 
 __all__ = [
     "Abort",

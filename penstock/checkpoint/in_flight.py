@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.errors import StateRestoreError
-from penstock.runtime.key_groups import key_group_range
+from penstock.foundation.keys.groups import key_group_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

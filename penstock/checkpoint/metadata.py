@@ -24,7 +24,7 @@ from penstock.checkpoint.subtask_state import OperatorState
 from penstock.errors import CorruptCheckpointError
 from penstock.statestore.handles import KeyedStateHandle, StoredBytes
 from penstock.statestore.stored_operator_state import StoredOperatorState
-from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from penstock.checkpoint.in_flight import assign_in_flight
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.errors import StateRestoreError
+from penstock.foundation.keys.groups import key_group_range
 from penstock.graph.nodes import GENERATED
-from penstock.runtime.key_groups import key_group_range
 from penstock.statestore.stored_operator_state import redistribute_stored
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Decides whether a failed job is started again, and after which pause.
 
-A policy is the running side of a :class:`~penstock.vocabulary.restart_strategy.RestartStrategyConfiguration`. It is
+A policy is the running side of a :class:`~penstock.vocabulary.settings.restarts.RestartStrategyConfiguration`. It is
 asked once per failure of the job and knows nothing but the times it is told, so that every strategy is tested without
 waiting.
 """
@@ -13,12 +13,12 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.restart_strategy import UNLIMITED_ATTEMPTS, RestartStrategies
+from penstock.vocabulary.settings.restarts import UNLIMITED_ATTEMPTS, RestartStrategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.vocabulary.restart_strategy import RestartStrategyConfiguration
+    from penstock.vocabulary.settings.restarts import RestartStrategyConfiguration
 
 __all__ = [
     "ExponentialDelayPolicy",

@@ -28,15 +28,15 @@ from penstock.checkpoint.metadata import METADATA, CheckpointMetadata
 from penstock.checkpoint.shared_files import SharedFiles
 from penstock.checkpoint.targets import FileTarget, MemoryTarget, StoredFiles
 from penstock.errors import CheckpointError, CorruptCheckpointError
-from penstock.vocabulary.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
-from penstock.vocabulary.runtime_mode import ExternalizedCheckpointRetention
+from penstock.vocabulary.settings.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
+from penstock.vocabulary.settings.modes import ExternalizedCheckpointRetention
 
 if TYPE_CHECKING:
     from penstock.checkpoint.files import Files, FilesOf
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.statestore.handles import SnapshotTarget, StoredBytes
-    from penstock.vocabulary.checkpoint_storage import CheckpointStorage
+    from penstock.vocabulary.settings.checkpoint_storage import CheckpointStorage
 
 __all__ = ["CheckpointStore", "StorageAccess", "is_kept_after", "load_checkpoint"]
 

@@ -3,26 +3,26 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from penstock.vocabulary.config_options import ConfigOption, ConfigOptions
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.durations import Duration, Instant, Time
-from penstock.vocabulary.execution_config import ExecutionConfig
-from penstock.vocabulary.input_dependency_constraint import InputDependencyConstraint
 from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
-from penstock.vocabulary.legacy_assigners import AssignerWithPeriodicWatermarksWrapper
-from penstock.vocabulary.restart_strategy import RestartStrategies, RestartStrategyConfiguration
-from penstock.vocabulary.rows import Row, RowKind
-from penstock.vocabulary.serialization import (
+from penstock.vocabulary.settings.config_options import ConfigOption, ConfigOptions
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.settings.execution import ExecutionConfig
+from penstock.vocabulary.settings.input_dependency_constraint import InputDependencyConstraint
+from penstock.vocabulary.settings.restarts import RestartStrategies, RestartStrategyConfiguration
+from penstock.vocabulary.time.durations import Duration, Instant, Time
+from penstock.vocabulary.time.legacy_assigners import AssignerWithPeriodicWatermarksWrapper
+from penstock.vocabulary.time.strategy import WatermarkStrategy
+from penstock.vocabulary.types.catalogue import Types
+from penstock.vocabulary.types.rows import Row, RowKind
+from penstock.vocabulary.types.serialization import (
     ByteArraySchema,
     DeserializationSchema,
     Encoder,
     SerializationSchema,
     SimpleStringSchema,
 )
-from penstock.vocabulary.serializer import TypeSerializer
-from penstock.vocabulary.type_info import TypeInformation
-from penstock.vocabulary.types import Types
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+from penstock.vocabulary.types.serializer import TypeSerializer
+from penstock.vocabulary.types.type_info import TypeInformation
 
 if TYPE_CHECKING:
     from penstock.api.job_client import JobClient

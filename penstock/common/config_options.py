@@ -1,5 +1,5 @@
 """Typed descriptions of configuration keys."""
 
-from penstock.vocabulary.config_options import ConfigOption, ConfigOptions
+from penstock.vocabulary.settings.config_options import ConfigOption, ConfigOptions
 
 __all__ = ["ConfigOption", "ConfigOptions"]

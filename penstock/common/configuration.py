@@ -1,5 +1,5 @@
 """Key/value settings of a job."""
 
-from penstock.vocabulary.configuration import Configuration
+from penstock.vocabulary.settings.configuration import Configuration
 
 __all__ = ["Configuration"]

@@ -1,15 +1,15 @@
 """Timestamps and watermarks, at the place Java Flink gives them."""
 
-from penstock.vocabulary.timestamp_assigners import NO_TIMESTAMP, RecordTimestampAssigner, TimestampAssigner
-from penstock.vocabulary.watermark_generators import (
+from penstock.vocabulary.time.generators import (
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
     NoWatermarksGenerator,
     WatermarkGenerator,
     WatermarkOutput,
 )
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
-from penstock.vocabulary.watermarks import Watermark
+from penstock.vocabulary.time.strategy import WatermarkStrategy
+from penstock.vocabulary.time.timestamp_assigners import NO_TIMESTAMP, RecordTimestampAssigner, TimestampAssigner
+from penstock.vocabulary.time.watermarks import Watermark
 
 __all__ = [
     "NO_TIMESTAMP",

@@ -1,5 +1,5 @@
 """Settings of one job that hold for all of its steps."""
 
-from penstock.vocabulary.execution_config import ExecutionConfig
+from penstock.vocabulary.settings.execution import ExecutionConfig
 
 __all__ = ["ExecutionConfig"]

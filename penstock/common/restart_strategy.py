@@ -1,5 +1,5 @@
 """What happens when a job fails."""
 
-from penstock.vocabulary.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from penstock.vocabulary.settings.restarts import RestartStrategies, RestartStrategyConfiguration
 
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]

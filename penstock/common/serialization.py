@@ -1,6 +1,6 @@
 """How records become bytes and bytes become records."""
 
-from penstock.vocabulary.serialization import (
+from penstock.vocabulary.types.serialization import (
     BulkWriter,
     BulkWriterFactory,
     ByteArraySchema,

@@ -1,5 +1,5 @@
 """How values are written to and read from a stream of bytes."""
 
-from penstock.vocabulary.serializer import TypeSerializer, VoidNamespaceSerializer
+from penstock.vocabulary.types.serializer import TypeSerializer, VoidNamespaceSerializer
 
 __all__ = ["TypeSerializer", "VoidNamespaceSerializer"]

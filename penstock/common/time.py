@@ -1,5 +1,5 @@
 """Lengths of time and points in time."""
 
-from penstock.vocabulary.durations import Duration, Instant, Time, TimeUnit
+from penstock.vocabulary.time.durations import Duration, Instant, Time, TimeUnit
 
 __all__ = ["Duration", "Instant", "Time", "TimeUnit"]

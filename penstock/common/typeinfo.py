@@ -1,6 +1,7 @@
 """The types of states and of the records of streams."""
 
-from penstock.vocabulary.composite_type_info import (
+from penstock.vocabulary.types.catalogue import Types
+from penstock.vocabulary.types.composite import (
     BasicArrayTypeInfo,
     ExternalTypeInfo,
     ListTypeInfo,
@@ -10,7 +11,7 @@ from penstock.vocabulary.composite_type_info import (
     RowTypeInfo,
     TupleTypeInfo,
 )
-from penstock.vocabulary.type_info import (
+from penstock.vocabulary.types.type_info import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
@@ -23,7 +24,6 @@ from penstock.vocabulary.type_info import (
     TypeInformation,
     VoidTypeInfo,
 )
-from penstock.vocabulary.types import Types
 
 __all__ = [
     "BasicArrayTypeInfo",

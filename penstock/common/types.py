@@ -1,5 +1,5 @@
 """Records with named or numbered fields."""
 
-from penstock.vocabulary.rows import Row, RowKind
+from penstock.vocabulary.types.rows import Row, RowKind
 
 __all__ = ["Row", "RowKind"]

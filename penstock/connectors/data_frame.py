@@ -6,11 +6,11 @@ import uuid
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.files.file_source import FileSource
-from penstock.connectors.files.parquet_format import ParquetFormat
+from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.source.source import FileSource
 from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.errors import ProgramError
-from penstock.vocabulary.rows import Row
+from penstock.vocabulary.types.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from penstock.vocabulary.delivery import Delivery
+from penstock.vocabulary.sinks.delivery import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable

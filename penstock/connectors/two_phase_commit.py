@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.sink_protocol import Committer, Sink, SinkWriter, WriterContext
-from penstock.vocabulary.delivery import Delivery
-from penstock.vocabulary.sink_functions import SinkContext
+from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.functions import SinkContext
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.serializer import TypeSerializer
-    from penstock.vocabulary.two_phase_commit import TwoPhaseCommitSinkFunction
+    from penstock.vocabulary.sinks.two_phase_commit import TwoPhaseCommitSinkFunction
+    from penstock.vocabulary.types.serializer import TypeSerializer
 
 __all__ = ["TwoPhaseCommitSink"]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.sink_protocol import Committer, Sink, SinkWriter, WriterContext
-from penstock.vocabulary.delivery import Delivery
+from penstock.vocabulary.sinks.delivery import Delivery
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.write_ahead_sink import GenericWriteAheadSink
+    from penstock.vocabulary.sinks.write_ahead import GenericWriteAheadSink
 
 __all__ = ["WriteAheadSink"]
 

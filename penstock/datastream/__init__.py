@@ -33,33 +33,33 @@ from penstock.datastream.functions import (
     SourceFunction,
     WindowFunction,
 )
-from penstock.vocabulary.checkpoint_config import CheckpointConfig
-from penstock.vocabulary.checkpoint_storage import (
+from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.functions.timer_service import TimerService
+from penstock.vocabulary.settings.checkpoint_storage import (
     CheckpointStorage,
     CustomCheckpointStorage,
     FileSystemCheckpointStorage,
     JobManagerCheckpointStorage,
 )
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.runtime_mode import (
+from penstock.vocabulary.settings.checkpoints import CheckpointConfig
+from penstock.vocabulary.settings.modes import (
     CheckpointingMode,
     ExternalizedCheckpointRetention,
     RuntimeExecutionMode,
     TimeCharacteristic,
     TimeDomain,
 )
-from penstock.vocabulary.slot_sharing_group import MemorySize, SlotSharingGroup
-from penstock.vocabulary.state_backend import (
+from penstock.vocabulary.settings.slots import MemorySize, SlotSharingGroup
+from penstock.vocabulary.state.backends import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,
     PredefinedOptions,
     StateBackend,
 )
-from penstock.vocabulary.timer_service import TimerService
-from penstock.vocabulary.triggers import Trigger, TriggerResult
-from penstock.vocabulary.window_assigners import MergingWindowAssigner, WindowAssigner
-from penstock.vocabulary.windows import CountWindow, GlobalWindow, TimeWindow, Window
+from penstock.vocabulary.windows.assigners import MergingWindowAssigner, WindowAssigner
+from penstock.vocabulary.windows.triggers import Trigger, TriggerResult
+from penstock.vocabulary.windows.windows import CountWindow, GlobalWindow, TimeWindow, Window
 
 if TYPE_CHECKING:
     from penstock.api.async_data_stream import AsyncDataStream

@@ -1,6 +1,6 @@
 """Tests of asynchronous outcomes, at the place PyFlink gives them."""
 
-from penstock.vocabulary.async_retry import (
+from penstock.vocabulary.functions.async_retry import (
     empty_result_predicate,
     exception_type_predicate,
     has_exception_predicate,

@@ -1,6 +1,6 @@
 """Retry strategies of asynchronous requests, at the place PyFlink gives them."""
 
-from penstock.vocabulary.async_retry import (
+from penstock.vocabulary.functions.async_retry import (
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
     NoRetryStrategy,

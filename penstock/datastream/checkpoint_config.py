@@ -1,5 +1,5 @@
 """The settings of checkpointing, at the place PyFlink gives them."""
 
-from penstock.vocabulary.checkpoint_config import CheckpointConfig
+from penstock.vocabulary.settings.checkpoints import CheckpointConfig
 
 __all__ = ["CheckpointConfig"]

@@ -1,6 +1,6 @@
 """Where checkpoints are kept, at the place PyFlink gives it."""
 
-from penstock.vocabulary.checkpoint_storage import (
+from penstock.vocabulary.settings.checkpoint_storage import (
     CheckpointStorage,
     CustomCheckpointStorage,
     FileSystemCheckpointStorage,

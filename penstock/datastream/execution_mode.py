@@ -1,6 +1,6 @@
 """The execution modes, at the place PyFlink gives them."""
 
-from penstock.vocabulary.runtime_mode import (
+from penstock.vocabulary.settings.modes import (
     RuntimeExecutionMode,
 )
 

@@ -1,6 +1,6 @@
 """What happens to checkpoints when a job ends, at the place PyFlink gives it."""
 
-from penstock.vocabulary.runtime_mode import (
+from penstock.vocabulary.settings.modes import (
     ExternalizedCheckpointRetention,
 )
 

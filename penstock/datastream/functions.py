@@ -1,29 +1,14 @@
 """User functions, under the names and at the place PyFlink gives them."""
 
-from penstock.vocabulary.async_functions import (
-    AsyncFunction,
-    AsyncFunctionDescriptor,
-)
-from penstock.vocabulary.async_retry import (
+from penstock.vocabulary.functions.async_retry import (
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
-from penstock.vocabulary.batch_functions import (
-    FilterBatchesFunction,
-    MapBatchesFunction,
+from penstock.vocabulary.functions.asynchronous import (
+    AsyncFunction,
+    AsyncFunctionDescriptor,
 )
-from penstock.vocabulary.broadcast_functions import (
-    BaseBroadcastProcessFunction,
-    BroadcastProcessFunction,
-    KeyedBroadcastProcessFunction,
-)
-from penstock.vocabulary.checkpointed_function import (
-    CheckpointedFunction,
-    CheckpointListener,
-    FunctionInitializationContext,
-    FunctionSnapshotContext,
-)
-from penstock.vocabulary.functions import (
+from penstock.vocabulary.functions.basic import (
     AggregateFunction,
     CoFlatMapFunction,
     CoGroupFunction,
@@ -42,20 +27,29 @@ from penstock.vocabulary.functions import (
     ReduceFunction,
     ReduceFunctionWrapper,
 )
-from penstock.vocabulary.legacy_assigners import (
-    AscendingTimestampExtractor,
-    AssignerWithPeriodicWatermarks,
-    AssignerWithPunctuatedWatermarks,
-    BoundedOutOfOrdernessTimestampExtractor,
+from penstock.vocabulary.functions.batch import (
+    FilterBatchesFunction,
+    MapBatchesFunction,
 )
-from penstock.vocabulary.process_functions import (
+from penstock.vocabulary.functions.broadcast import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from penstock.vocabulary.functions.checkpointed import (
+    CheckpointedFunction,
+    CheckpointListener,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
+from penstock.vocabulary.functions.process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     ProcessFunction,
     ProcessJoinFunction,
 )
-from penstock.vocabulary.rich_functions import (
+from penstock.vocabulary.functions.rich import (
     RichAggregateFunction,
     RichCoFlatMapFunction,
     RichCoGroupFunction,
@@ -68,26 +62,11 @@ from penstock.vocabulary.rich_functions import (
     RichMapFunction,
     RichReduceFunction,
 )
-from penstock.vocabulary.runtime_context import (
+from penstock.vocabulary.functions.runtime_context import (
     KeyedStateStore,
     RuntimeContext,
 )
-from penstock.vocabulary.sink_functions import (
-    RichSinkFunction,
-    SinkContext,
-    SinkFunction,
-)
-from penstock.vocabulary.source_functions import (
-    ParallelSourceFunction,
-    RichParallelSourceFunction,
-    RichSourceFunction,
-    SourceContext,
-    SourceFunction,
-)
-from penstock.vocabulary.two_phase_commit import (
-    TwoPhaseCommitSinkFunction,
-)
-from penstock.vocabulary.window_functions import (
+from penstock.vocabulary.functions.windowed import (
     AllWindowFunction,
     PassThroughAllWindowFunction,
     PassThroughWindowFunction,
@@ -95,9 +74,30 @@ from penstock.vocabulary.window_functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from penstock.vocabulary.write_ahead_sink import (
+from penstock.vocabulary.sinks.functions import (
+    RichSinkFunction,
+    SinkContext,
+    SinkFunction,
+)
+from penstock.vocabulary.sinks.two_phase_commit import (
+    TwoPhaseCommitSinkFunction,
+)
+from penstock.vocabulary.sinks.write_ahead import (
     CheckpointCommitter,
     GenericWriteAheadSink,
+)
+from penstock.vocabulary.sources.functions import (
+    ParallelSourceFunction,
+    RichParallelSourceFunction,
+    RichSourceFunction,
+    SourceContext,
+    SourceFunction,
+)
+from penstock.vocabulary.time.legacy_assigners import (
+    AscendingTimestampExtractor,
+    AssignerWithPeriodicWatermarks,
+    AssignerWithPunctuatedWatermarks,
+    BoundedOutOfOrdernessTimestampExtractor,
 )
 
 __all__ = [

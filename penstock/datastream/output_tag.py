@@ -1,6 +1,6 @@
 """Tags of side outputs, at the place PyFlink gives them."""
 
-from penstock.vocabulary.output_tag import (
+from penstock.vocabulary.functions.output_tag import (
     OutputTag,
 )
 

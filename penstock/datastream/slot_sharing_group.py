@@ -1,5 +1,5 @@
 """Slot sharing groups, at the place PyFlink gives them."""
 
-from penstock.vocabulary.slot_sharing_group import MemorySize, SlotSharingGroup
+from penstock.vocabulary.settings.slots import MemorySize, SlotSharingGroup
 
 __all__ = ["MemorySize", "SlotSharingGroup"]

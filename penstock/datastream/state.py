@@ -1,6 +1,14 @@
 """State and its descriptors, under the names and at the place PyFlink gives them."""
 
-from penstock.vocabulary.state import (
+from penstock.vocabulary.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from penstock.vocabulary.state.handles import (
     AggregatingState,
     AppendingState,
     BroadcastState,
@@ -13,15 +21,7 @@ from penstock.vocabulary.state import (
     State,
     ValueState,
 )
-from penstock.vocabulary.state_descriptors import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
-    StateDescriptor,
-    ValueStateDescriptor,
-)
-from penstock.vocabulary.state_ttl import (
+from penstock.vocabulary.state.ttl import (
     StateTtlConfig,
 )
 

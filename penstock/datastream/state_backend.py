@@ -1,6 +1,6 @@
 """Where state is kept, at the place PyFlink gives it."""
 
-from penstock.vocabulary.state_backend import (
+from penstock.vocabulary.state.backends import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
     FsStateBackend,

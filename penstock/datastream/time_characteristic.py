@@ -1,6 +1,6 @@
 """The kinds of time of a whole program, at the place PyFlink once gave them."""
 
-from penstock.vocabulary.runtime_mode import (
+from penstock.vocabulary.settings.modes import (
     TimeCharacteristic,
 )
 

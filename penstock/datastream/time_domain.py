@@ -1,6 +1,6 @@
 """The kinds of time of timers, at the place PyFlink gives them."""
 
-from penstock.vocabulary.runtime_mode import (
+from penstock.vocabulary.settings.modes import (
     TimeDomain,
 )
 

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from penstock.vocabulary.continuous_triggers import (
+from penstock.vocabulary.windows.assigners import (
+    GlobalWindows,
+    MergingWindowAssigner,
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    WindowAssigner,
+)
+from penstock.vocabulary.windows.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     DeltaTrigger,
     Min,
     ProcessingTimeoutTrigger,
 )
-from penstock.vocabulary.count_assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
-from penstock.vocabulary.delta_function import DeltaFunction
-from penstock.vocabulary.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, TimestampedValue
-from penstock.vocabulary.session_windows import (
+from penstock.vocabulary.windows.count_assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
+from penstock.vocabulary.windows.delta_function import DeltaFunction
+from penstock.vocabulary.windows.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, TimestampedValue
+from penstock.vocabulary.windows.serializers import (
+    CountWindowSerializer,
+    GlobalWindowSerializer,
+    TimeWindowSerializer,
+)
+from penstock.vocabulary.windows.sessions import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
     EventTimeSessionWindows,
     ProcessingTimeSessionWindows,
     SessionWindowTimeGapExtractor,
 )
-from penstock.vocabulary.triggers import (
+from penstock.vocabulary.windows.triggers import (
     CountTrigger,
     EndOfStreamTrigger,
     EventTimeTrigger,
@@ -29,21 +43,7 @@ from penstock.vocabulary.triggers import (
     Trigger,
     TriggerResult,
 )
-from penstock.vocabulary.window_assigners import (
-    GlobalWindows,
-    MergingWindowAssigner,
-    SlidingEventTimeWindows,
-    SlidingProcessingTimeWindows,
-    TumblingEventTimeWindows,
-    TumblingProcessingTimeWindows,
-    WindowAssigner,
-)
-from penstock.vocabulary.window_serializers import (
-    CountWindowSerializer,
-    GlobalWindowSerializer,
-    TimeWindowSerializer,
-)
-from penstock.vocabulary.windows import CountWindow, GlobalWindow, TimeWindow, Window
+from penstock.vocabulary.windows.windows import CountWindow, GlobalWindow, TimeWindow, Window
 
 __all__ = [
     "ContinuousEventTimeTrigger",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.graph.steps import Step
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.batch_functions import BatchForm
+    from penstock.vocabulary.functions.batch import BatchForm
 
 __all__ = ["FilterBatchesStep", "MapBatchesStep"]
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import ProgramError
 from penstock.graph.steps import CollectStep, GlobalCommitStep, PrintStep, SinkStep, SourceFunctionStep, SourceStep
-from penstock.vocabulary.checkpointed_function import CheckpointedFunction
-from penstock.vocabulary.delivery import Delivery
-from penstock.vocabulary.runtime_mode import CheckpointingMode
+from penstock.vocabulary.functions.checkpointed import CheckpointedFunction
+from penstock.vocabulary.settings.modes import CheckpointingMode
+from penstock.vocabulary.sinks.delivery import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from penstock.graph.nodes import Graph, Node
-    from penstock.vocabulary.checkpoint_config import CheckpointConfig
+    from penstock.vocabulary.settings.checkpoints import CheckpointConfig
 
 __all__ = ["GUARANTEE_OPTION", "EndToEnd", "Level", "check_guarantee", "end_to_end"]
 

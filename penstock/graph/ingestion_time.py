@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from penstock.graph.nodes import Graph, Node, Upstream
 from penstock.graph.steps import SourceFunctionStep, SourceStep, TimestampStep
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+from penstock.vocabulary.time.strategy import WatermarkStrategy
 
 __all__ = ["stamp_sources"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.vocabulary.checkpoint_config import CheckpointConfig
-from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
-from penstock.vocabulary.state_backend import HashMapStateBackend, StateBackend
+from penstock.vocabulary.settings.checkpoints import CheckpointConfig
+from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.state.backends import HashMapStateBackend, StateBackend
 
 if TYPE_CHECKING:
     from penstock.graph.plan import Plan
     from penstock.graph.settings import JobSettings
-    from penstock.vocabulary.execution_config import ExecutionConfig
+    from penstock.vocabulary.settings.execution import ExecutionConfig
 
 __all__ = ["Job"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.graph.steps import KeySelectorFunction, Step, WindowStep
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.output_tag import OutputTag
-    from penstock.vocabulary.state_descriptors import MapStateDescriptor
+    from penstock.vocabulary.functions.output_tag import OutputTag
+    from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 __all__ = [
     "BroadcastProcessStep",

@@ -1,6 +1,6 @@
 """What a step does, one frozen class per kind: the program's own objects, nothing that runs.
 
-The runtime turns each kind into an operator (``penstock.runtime.build``).
+The runtime turns each kind into an operator (``penstock.runtime.task.build``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.output_tag import OutputTag
-    from penstock.vocabulary.watermark_strategy import WatermarkStrategy
+    from penstock.vocabulary.functions.output_tag import OutputTag
+    from penstock.vocabulary.time.strategy import WatermarkStrategy
 
 __all__ = [
     "CollectStep",

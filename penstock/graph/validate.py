@@ -12,8 +12,8 @@ from penstock.graph.partitioning import Custom
 if TYPE_CHECKING:
     from penstock.graph.nodes import Graph, Node
     from penstock.graph.settings import JobSettings
-    from penstock.vocabulary.checkpoint_config import CheckpointConfig
-    from penstock.vocabulary.execution_config import ExecutionConfig
+    from penstock.vocabulary.settings.checkpoints import CheckpointConfig
+    from penstock.vocabulary.settings.execution import ExecutionConfig
 
 __all__ = ["pickle_step", "validate"]
 

@@ -13,7 +13,7 @@ from penstock.statestore.backend import KeyContext
 from penstock.statestore.handles import ENTRIES
 from penstock.statestore.opening import open_backend
 from penstock.statestore.snapshot import KeyedStateReader
-from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend
+from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from penstock.statestore.handles import SnapshotTarget, StateFiles
     from penstock.statestore.snapshot import Timer
-    from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+    from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
 
 __all__ = ["KeyContext", "KeyedStateBackend", "NamespacedState", "StateSnapshot"]
 

@@ -27,8 +27,8 @@ from itertools import chain, islice, zip_longest
 from operator import countOf
 from typing import TYPE_CHECKING, Any
 
-from penstock.native import native
-from penstock.vocabulary.rows import Row
+from penstock.foundation.native import native
+from penstock.vocabulary.types.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

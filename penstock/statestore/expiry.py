@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, Any
 from penstock.statestore.backend import NamespacedState
 from penstock.statestore.copying import copied
 from penstock.statestore.state_kinds import kind_of
-from penstock.vocabulary.functions import ReduceFunction
-from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
-from penstock.vocabulary.state_descriptors import (
+from penstock.vocabulary.functions.basic import ReduceFunction
+from penstock.vocabulary.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
     StateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.vocabulary.state_ttl import StateTtlConfig
+from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
+from penstock.vocabulary.state.ttl import StateTtlConfig
 from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.runtime.clock import SystemClock
+from penstock.foundation.clock import SystemClock
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
 from penstock.statestore.heap_snapshot import FrozenTable, HeapSnapshot, KeyGroups
 from penstock.statestore.heap_states import HEAP_HANDLES
 from penstock.statestore.heap_table import HeapTable
 from penstock.statestore.state_kinds import kind_mismatch, kind_of, require_max_parallelism
-from penstock.vocabulary.state_descriptors import (
+from penstock.vocabulary.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,

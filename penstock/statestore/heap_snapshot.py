@@ -7,7 +7,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.errors import CheckpointError
-from penstock.runtime.key_groups import key_group_of
+from penstock.foundation.keys.groups import key_group_of
 from penstock.statestore.backend import StateSnapshot
 from penstock.statestore.copying import are_plain
 from penstock.statestore.expiry import EXPIRY_SUFFIX, without_expired

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.native import native
+from penstock.foundation.native import native
 from penstock.statestore.backend import NamespacedState
 from penstock.statestore.state_defaults import default_maker, default_of
-from penstock.vocabulary.functions import ReduceFunction
-from penstock.vocabulary.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+from penstock.vocabulary.functions.basic import ReduceFunction
+from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
 from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.native import native
+from penstock.foundation.native import native
 
 __all__ = ["KeyCell"]
 

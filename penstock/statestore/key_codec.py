@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.key_equality import PLAIN_KINDS, canonical, encode
+from penstock.foundation.keys.equality import PLAIN_KINDS, canonical, encode
 
 if TYPE_CHECKING:
     from penstock.statestore.value_codec import ClassTable, ValueReader

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from penstock.errors import ProgramError
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.heap import HeapStateBackend
-from penstock.vocabulary.state_backend import CustomStateBackend, EmbeddedRocksDBStateBackend, HashMapStateBackend
+from penstock.vocabulary.state.backends import CustomStateBackend, EmbeddedRocksDBStateBackend, HashMapStateBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.statestore.backend import KeyContext
-    from penstock.vocabulary.state_backend import StateBackend
+    from penstock.vocabulary.state.backends import StateBackend
 
 __all__ = ["open_backend"]
 

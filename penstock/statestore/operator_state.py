@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.statestore.copying import copied
-from penstock.vocabulary.state import BroadcastState, ListState, OperatorStateStore
-from penstock.vocabulary.state_descriptors import ListStateDescriptor, MapStateDescriptor
+from penstock.vocabulary.state.descriptors import ListStateDescriptor, MapStateDescriptor
+from penstock.vocabulary.state.handles import BroadcastState, ListState, OperatorStateStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.runtime.clock import SystemClock
+from penstock.foundation.clock import SystemClock
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
 from penstock.statestore.handles import ENTRIES
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from penstock.statestore.expiry import ExpiringState
     from penstock.statestore.handles import KeyedStateHandle, StateFiles
     from penstock.statestore.snapshot import Timer
-    from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend
-    from penstock.vocabulary.state_descriptors import StateDescriptor
+    from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend
+    from penstock.vocabulary.state.descriptors import StateDescriptor
 
 __all__ = ["RocksDBKeyedStateBackend"]
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateRestoreError, UnusableKeyError
-from penstock.runtime.key_equality import with_length
-from penstock.runtime.key_groups import key_group_of
+from penstock.foundation.keys.equality import with_length
+from penstock.foundation.keys.groups import key_group_of
 from penstock.statestore.key_codec import decode_key, decode_namespace, encode_key, encode_namespace, is_plain
 from penstock.statestore.snapshot import StateInfo
 from penstock.statestore.value_codec import ClassSchema, ClassTable

@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.state_backend import PredefinedOptions
+from penstock.vocabulary.state.backends import PredefinedOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from penstock.vocabulary.rocksdb_options import RocksDBValue
-    from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend
+    from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend
+    from penstock.vocabulary.state.rocksdb_options import RocksDBValue
 
 __all__ = ["DatabaseSettings", "rocksdict_library"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.runtime.clock import ManualClock
+from penstock.foundation.clock import ManualClock
 from penstock.testing.built_job import build_job
 from penstock.testing.harness import OperatorHarness
 from penstock.testing.harness_output import Emitted, StatusChange

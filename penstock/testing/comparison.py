@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from penstock.vocabulary.rows import Row
+from penstock.vocabulary.types.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from penstock.checkpoint.options import CheckpointKind, CheckpointOptions
 from penstock.errors import ProgramError
+from penstock.foundation.clock import ManualClock
+from penstock.foundation.keys.groups import key_group_of, subtask_of_key_group
 from penstock.graph.nodes import Node
 from penstock.graph.steps import Step
-from penstock.runtime.barriers import barrier
-from penstock.runtime.chain import Chain
-from penstock.runtime.clock import ManualClock
-from penstock.runtime.context import OperatorContext, SubtaskInfo
-from penstock.runtime.elements import END_OF_INPUT, MAX_TIMESTAMP, RECORDS, STATUS, WATERMARK, Element
-from penstock.runtime.key_groups import key_group_of, subtask_of_key_group
-from penstock.runtime.operator import Operator
-from penstock.runtime.processing_time import ProcessingTimeService
-from penstock.runtime.snapshots import SubtaskSnapshots
-from penstock.runtime.subtask import Subtask
+from penstock.runtime.checkpoint.barriers import barrier
+from penstock.runtime.checkpoint.snapshots import SubtaskSnapshots
+from penstock.runtime.exchange.elements import END_OF_INPUT, MAX_TIMESTAMP, RECORDS, STATUS, WATERMARK, Element
+from penstock.runtime.operators.operator import Operator
+from penstock.runtime.task.chain import Chain
+from penstock.runtime.task.context import OperatorContext, SubtaskInfo
+from penstock.runtime.task.subtask import Subtask
+from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.opening import open_backend
 from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME
 from penstock.testing.harness_output import Emitted, HarnessOutput, StatusChange
 from penstock.testing.harness_snapshot import HarnessLink, HarnessSnapshot, restored_from
 from penstock.testing.harness_state import content_of, entry_counts, operator_content, timers_of
-from penstock.vocabulary.durations import TimeLength, to_millis
-from penstock.vocabulary.execution_config import ExecutionConfig
 from penstock.vocabulary.metrics import MetricGroup
+from penstock.vocabulary.settings.execution import ExecutionConfig
+from penstock.vocabulary.time.durations import TimeLength, to_millis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
-    from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.exchange.elements import Timestamps, Values
     from penstock.testing.harness_options import HarnessOptions
-    from penstock.vocabulary.output_tag import OutputTag
-    from penstock.vocabulary.state_descriptors import StateDescriptor
-    from penstock.vocabulary.watermarks import Watermark
+    from penstock.vocabulary.functions.output_tag import OutputTag
+    from penstock.vocabulary.state.descriptors import StateDescriptor
+    from penstock.vocabulary.time.watermarks import Watermark
 
 __all__ = ["DrivenOperator"]
 

@@ -12,15 +12,13 @@ from penstock.api.pattern_stream import CEP
 from penstock.api.program import key_function
 from penstock.errors import ProgramError
 from penstock.graph import steps
-from penstock.runtime.build import build_operator
 from penstock.runtime.cep.operator import PatternOperator
+from penstock.runtime.task.build import build_operator
 from penstock.testing.driven_operator import DrivenOperator
-from penstock.vocabulary.async_retry import AsyncRetryStrategy
 from penstock.vocabulary.cep.pattern_functions import PatternProcessFunction
 from penstock.vocabulary.cep.pattern_warning import PatternWarning
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.durations import TimeLength, to_millis
-from penstock.vocabulary.functions import (
+from penstock.vocabulary.functions.async_retry import AsyncRetryStrategy
+from penstock.vocabulary.functions.basic import (
     CoFlatMapFunction,
     CoGroupFunction,
     CoMapFunction,
@@ -29,7 +27,9 @@ from penstock.vocabulary.functions import (
     MapFunction,
     ReduceFunction,
 )
-from penstock.vocabulary.process_functions import KeyedProcessFunction, ProcessFunction
+from penstock.vocabulary.functions.process import KeyedProcessFunction, ProcessFunction
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.time.durations import TimeLength, to_millis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from penstock.api.data_stream import DataStream
     from penstock.runtime.cep.half_matches import HalfMatch
     from penstock.testing.harness_options import HarnessOptions
-    from penstock.vocabulary.async_functions import AsyncFunction
     from penstock.vocabulary.cep.pattern import Pattern
-    from penstock.vocabulary.output_tag import OutputTag
-    from penstock.vocabulary.state_descriptors import MapStateDescriptor
+    from penstock.vocabulary.functions.asynchronous import AsyncFunction
+    from penstock.vocabulary.functions.output_tag import OutputTag
+    from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 __all__ = ["OperatorHarness"]
 
@@ -65,7 +65,7 @@ class OperatorHarness(DrivenOperator):
     :class:`~penstock.testing.harness_options.HarnessOptions`.
 
     Example:
-        >>> from penstock.vocabulary.window_assigners import TumblingEventTimeWindows
+        >>> from penstock.vocabulary.windows.assigners import TumblingEventTimeWindows
         >>> harness = OperatorHarness.for_window(TumblingEventTimeWindows.of(5000), reduce=lambda a, b: a + b)
         >>> harness.push(1, 1000)
         >>> harness.push(2, 4000)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.runtime.clock import ManualClock
+    from penstock.foundation.clock import ManualClock
     from penstock.testing.harness_snapshot import HarnessSnapshot
-    from penstock.vocabulary.execution_config import ExecutionConfig
-    from penstock.vocabulary.state_backend import StateBackend
+    from penstock.vocabulary.settings.execution import ExecutionConfig
+    from penstock.vocabulary.state.backends import StateBackend
 
 __all__ = ["HarnessOptions"]
 

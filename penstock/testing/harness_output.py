@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.runtime.output import Emit, Output
-from penstock.vocabulary.watermarks import Watermark
+from penstock.runtime.task.output import Emit, Output
+from penstock.vocabulary.time.watermarks import Watermark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.exchange.elements import Timestamps, Values
 
 __all__ = ["Emitted", "HarnessOutput", "StatusChange"]
 

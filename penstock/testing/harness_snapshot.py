@@ -11,14 +11,14 @@ from penstock.checkpoint.rescaling import redistribute_operator
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.checkpoint.targets import MemoryTarget, StoredFiles
 from penstock.errors import CheckpointError, ProgramError
-from penstock.runtime.restored import RestoredSubtask
+from penstock.runtime.checkpoint.restoring import RestoredSubtask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from penstock.checkpoint.options import CheckpointOptions
-    from penstock.runtime.context import SubtaskInfo
-    from penstock.runtime.snapshots import TaskId
+    from penstock.runtime.checkpoint.snapshots import TaskId
+    from penstock.runtime.task.context import SubtaskInfo
     from penstock.statestore.handles import SnapshotTarget
 
 __all__ = ["HarnessLink", "HarnessSnapshot", "restored_from"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.window_operator import WindowOperator
+from penstock.runtime.windows.operator import WindowOperator
 from penstock.statestore.expiry import EXPIRY_SUFFIX
 from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader
-from penstock.vocabulary.state_descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from penstock.vocabulary.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 
 if TYPE_CHECKING:
-    from penstock.runtime.context import OperatorContext
-    from penstock.runtime.operator import Operator
-    from penstock.vocabulary.state_descriptors import StateDescriptor
+    from penstock.runtime.operators.operator import Operator
+    from penstock.runtime.task.context import OperatorContext
+    from penstock.vocabulary.state.descriptors import StateDescriptor
 
 __all__ = ["content_of", "entry_counts", "operator_content", "timers_of"]
 

@@ -7,18 +7,18 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.packing import unpack_job
-from penstock.runtime.async_wait import AsyncWaitOperator
-from penstock.runtime.failure import explain_failure
-from penstock.runtime.source import SourceOperator
-from penstock.runtime.task import Task
+from penstock.runtime.async_io.wait import AsyncWaitOperator
+from penstock.runtime.diagnostics.failure import explain_failure
+from penstock.runtime.sources.splits import SourceOperator
+from penstock.runtime.task.task import Task
 from penstock.testing.local_splits import LocalSplits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
-    from penstock.runtime.clock import Clock
-    from penstock.runtime.operator import Operator
+    from penstock.runtime.operators.operator import Operator
     from penstock.testing.local_checkpoints import LocalCheckpoints
 
 __all__ = ["LocalAttempt"]

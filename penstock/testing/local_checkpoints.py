@@ -34,9 +34,9 @@ from penstock.checkpoint.restored_parallelism import take_over_max_parallelism
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, load_checkpoint
 from penstock.connectors.filesystems import files_of
 from penstock.errors import CheckpointError
-from penstock.runtime.failure import explain_failure
-from penstock.runtime.restored import RestoredSubtask
-from penstock.vocabulary.checkpoint_storage import JobManagerCheckpointStorage
+from penstock.runtime.checkpoint.restoring import RestoredSubtask
+from penstock.runtime.diagnostics.failure import explain_failure
+from penstock.vocabulary.settings.checkpoint_storage import JobManagerCheckpointStorage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from penstock.checkpoint.rescaling import RestorePlan
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.checkpoint.targets import StoredFiles
+    from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
-    from penstock.runtime.clock import Clock
-    from penstock.runtime.snapshots import TaskId
-    from penstock.runtime.task import Task
+    from penstock.runtime.checkpoint.snapshots import TaskId
+    from penstock.runtime.task.task import Task
     from penstock.statestore.handles import SnapshotTarget
 
 __all__ = ["LocalCheckpoint", "LocalCheckpoints", "LocalLink"]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.checkpoint.restart import restart_policy
 from penstock.errors import CheckpointError, JobFailedError, PenstockError, ProgramError, StateRestoreError
+from penstock.foundation.clock import ManualClock
 from penstock.graph.packing import pack_job
-from penstock.runtime.clock import ManualClock
-from penstock.runtime.failure import explain_failure
-from penstock.runtime.watermark_alignment import AlignmentGroups
+from penstock.runtime.diagnostics.failure import explain_failure
+from penstock.runtime.time.watermark_alignment import AlignmentGroups
 from penstock.testing.built_job import build_job
 from penstock.testing.local_attempt import LocalAttempt
 from penstock.testing.local_checkpoints import LocalCheckpoint, LocalCheckpoints
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from penstock.api.environment import StreamExecutionEnvironment
     from penstock.graph.job import Job
-    from penstock.runtime.task import Task
+    from penstock.runtime.task.task import Task
 
 __all__ = ["LocalRun", "run_locally"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.failure import explain_unusable
-from penstock.runtime.split_enumeration import SplitEnumeration, restored_splits, split_sources
+from penstock.runtime.diagnostics.failure import explain_unusable
+from penstock.runtime.sources.enumeration import SplitEnumeration, restored_splits, split_sources
 from penstock.vocabulary.unusable_value import UnusableValueError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.connectors.protocols import Source, SourceSplit
     from penstock.graph.job import Job
     from penstock.graph.nodes import Node
-    from penstock.runtime.task import Task
+    from penstock.runtime.task.task import Task
     from penstock.statestore.handles import StateFiles
 
 __all__ = ["LocalSplits"]

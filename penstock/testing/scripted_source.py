@@ -9,11 +9,11 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
-from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.vocabulary.timestamp_assigners import TimestampAssigner
-from penstock.vocabulary.watermark_generators import WatermarkGenerator, WatermarkOutput
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
-from penstock.vocabulary.watermarks import Watermark
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
+from penstock.vocabulary.time.generators import WatermarkGenerator, WatermarkOutput
+from penstock.vocabulary.time.strategy import WatermarkStrategy
+from penstock.vocabulary.time.timestamp_assigners import TimestampAssigner
+from penstock.vocabulary.time.watermarks import Watermark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,30 +12,30 @@ from penstock.testing.scripted_source import Event, Script, ScriptedSource, Scri
 from penstock.testing.transcript import millis
 from penstock.testing.window_columns import window_columns
 from penstock.vocabulary.cep.pattern import Pattern
-from penstock.vocabulary.continuous_triggers import ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger
-from penstock.vocabulary.evictors import CountEvictor, TimeEvictor
-from penstock.vocabulary.legacy_assigners import (
+from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.time.legacy_assigners import (
     AssignerWithPunctuatedWatermarks,
     BoundedOutOfOrdernessTimestampExtractor,
 )
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.session_windows import EventTimeSessionWindows, ProcessingTimeSessionWindows
-from penstock.vocabulary.triggers import (
-    CountTrigger,
-    EventTimeTrigger,
-    NeverTrigger,
-    ProcessingTimeTrigger,
-    PurgingTrigger,
-    Trigger,
-)
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
-from penstock.vocabulary.window_assigners import (
+from penstock.vocabulary.time.strategy import WatermarkStrategy
+from penstock.vocabulary.windows.assigners import (
     GlobalWindows,
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
     WindowAssigner,
+)
+from penstock.vocabulary.windows.continuous_triggers import ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger
+from penstock.vocabulary.windows.evictors import CountEvictor, TimeEvictor
+from penstock.vocabulary.windows.sessions import EventTimeSessionWindows, ProcessingTimeSessionWindows
+from penstock.vocabulary.windows.triggers import (
+    CountTrigger,
+    EventTimeTrigger,
+    NeverTrigger,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+    Trigger,
 )
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.errors import ProgramError
 from penstock.graph.steps import CollectStep
-from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.runtime.process import ProcessOperator
-from penstock.runtime.source import READ_LIMIT
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
+from penstock.runtime.operators.process import ProcessOperator
+from penstock.runtime.sources.splits import READ_LIMIT
 from penstock.testing.comparison import Actual, Expected, differ, notation, side_by_side
 from penstock.testing.local_run import LocalRun
 from penstock.testing.scripted_source import Script
 from penstock.testing.transcript import Step, Transcript
 from penstock.testing.transcript_job import Jobs, build_outputs
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.process_functions import ProcessFunction
+from penstock.vocabulary.functions.process import ProcessFunction
+from penstock.vocabulary.settings.configuration import Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

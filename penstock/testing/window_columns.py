@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.window_functions import ProcessAllWindowFunction, ProcessWindowFunction
+from penstock.vocabulary.functions.windowed import ProcessAllWindowFunction, ProcessWindowFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

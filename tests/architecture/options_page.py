@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from penstock.vocabulary.known_options import KNOWN_OPTIONS, KNOWN_PREFIXES, KnownOption
-from penstock.vocabulary.refused_options import FOREIGN_PREFIXES, REFUSED_OPTIONS
+from penstock.vocabulary.settings.known_options import KNOWN_OPTIONS, KNOWN_PREFIXES, KnownOption
+from penstock.vocabulary.settings.refused_options import FOREIGN_PREFIXES, REFUSED_OPTIONS
 from tests.architecture.source_tree import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "options.md"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.source_tree import source_files
 
-CLOCK = "penstock/runtime/clock.py"
+CLOCK = "penstock/foundation/clock.py"
 TIME = {
     "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "sleep", "time",
     "time_ns",

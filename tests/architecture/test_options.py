@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from penstock import Configuration, ProgramError, StreamExecutionEnvironment
-from penstock.runtime.no_output_watch import NO_OUTPUT_REPORT_INTERVAL, NoOutputWatch
+from penstock.runtime.diagnostics.no_output_watch import NO_OUTPUT_REPORT_INTERVAL, NoOutputWatch
 from penstock.testing import build_job
-from penstock.vocabulary.known_options import KNOWN_OPTIONS, KNOWN_PREFIXES
-from penstock.vocabulary.refused_options import REFUSED_OPTIONS
-from penstock.vocabulary.rocksdb_options import ROCKSDB, ROCKSDB_OPTIONS
+from penstock.vocabulary.settings.known_options import KNOWN_OPTIONS, KNOWN_PREFIXES
+from penstock.vocabulary.settings.refused_options import REFUSED_OPTIONS
+from penstock.vocabulary.state.rocksdb_options import ROCKSDB, ROCKSDB_OPTIONS
 from tests.architecture.options_page import PAGE, page
 
 CHECKPOINTING = "execution.checkpointing."
@@ -134,7 +134,7 @@ def test_no_other_key_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for key, (value, others) in EXAMPLES.items():
         described({**others, key: value})
     known = {name for _, name in keys_with_older_names()} | KNOWN_PREFIXES.keys() | REFUSED_OPTIONS.keys()
-    assert asked - known - {"", ROCKSDB} == set(), "register it in penstock/vocabulary/known_options.py"
+    assert asked - known - {"", ROCKSDB} == set(), "register it in penstock/vocabulary/settings/known_options.py"
     assert {name for key, name in keys_with_older_names() if key not in BY_NAME} - asked == set()
 
 

@@ -44,11 +44,11 @@ EXPLAINED = {
     "penstock/api/keyed_stream.py:KeyedStream._key_type": "a key is what its selector returns, whatever is declared",
     "penstock/connectors/mysql/jdbc.py:JdbcConnectionOptions._driver_name": "drivers of other databases are refused",
     "penstock/connectors/sink_protocol.py:WriterContext.restored_checkpoint": "writers of the program read it",
-    "penstock/vocabulary/async_functions.py:AsyncFunctionDescriptor.output_mode": "steps are made by AsyncDataStream",
-    "penstock/vocabulary/serialization.py:RowDataBulkWriterFactory._row_type": "factories of the program read it",
-    "penstock/vocabulary/state_ttl.py:StateTtlConfig._ttl_time_characteristic": "there is only one",
-    "penstock/vocabulary/watermarks.py:Watermark.MAX_WATERMARK": "a constant for programs",
-    "penstock/vocabulary/watermarks.py:Watermark.UNINITIALIZED": "a constant for programs",
+    "penstock/vocabulary/functions/asynchronous.py:AsyncFunctionDescriptor.output_mode": "AsyncDataStream makes steps",
+    "penstock/vocabulary/types/serialization.py:RowDataBulkWriterFactory._row_type": "factories of the program read it",
+    "penstock/vocabulary/state/ttl.py:StateTtlConfig._ttl_time_characteristic": "there is only one",
+    "penstock/vocabulary/time/watermarks.py:Watermark.MAX_WATERMARK": "a constant for programs",
+    "penstock/vocabulary/time/watermarks.py:Watermark.UNINITIALIZED": "a constant for programs",
 }
 """What is kept and read by nothing in the package, with the reason why that is no ignored setting."""
 

@@ -26,12 +26,12 @@ from penstock import (
     TwoPhaseCommitSinkFunction,
     WatermarkStrategy,
 )
-from penstock.connectors.files.sink_committer import PartCommitter
+from penstock.connectors.files.sink.committer import PartCommitter
 from penstock.connectors.kafka.committer import KafkaCommitter
 from penstock.connectors.mysql import MySqlSink
 from penstock.connectors.mysql.xa_committer import XaCommitter
 from penstock.connectors.write_ahead import _BatchCommitter
-from penstock.runtime.sink_writing import SinkOperator
+from penstock.runtime.sinks.writing import SinkOperator
 from tests.chaos.faults import WORKER_POINTS, FaultPlan, install
 from tests.chaos.noted_rows import NotedRows
 from tests.chaos.paced import Paced

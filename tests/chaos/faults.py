@@ -20,8 +20,8 @@ from typing import Any
 from penstock.checkpoint.storage import CheckpointStore
 from penstock.checkpoint.targets import FileTarget
 from penstock.execution.spark.worker.checkpoint_link import WorkerLink
-from penstock.runtime.restored import RestoredSubtask
-from penstock.runtime.snapshots import SubtaskSnapshots
+from penstock.runtime.checkpoint.restoring import RestoredSubtask
+from penstock.runtime.checkpoint.snapshots import SubtaskSnapshots
 
 __all__ = ["DRIVER_POINTS", "WORKER_POINTS", "FaultPlan", "install"]
 

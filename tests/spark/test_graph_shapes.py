@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock import StreamExecutionEnvironment
 from tests.spark.jobs import collect
 from tests.unit.property.graph_shapes import NAMED_SHAPES, Shape, build, expected, shapes
-from tests.unit.runtime.stream_bench import collected, environment
+from tests.unit.runtime.task.stream_bench import collected, environment
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from penstock import AsyncDataStream, AsyncFunction, DataStream, StreamExecutionEnvironment, Time, UserFunctionError
-from penstock.vocabulary.session_windows import EventTimeSessionWindows
-from penstock.vocabulary.window_assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.vocabulary.windows.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.vocabulary.windows.sessions import EventTimeSessionWindows
 from tests.spark.jobs import collect, per_key
 from tests.spark.test_transcripts import parametrize as transcripts
 from tests.transcripts.join_jobs import compared_speeds
 from tests.unit.cases import test_join_cases as cases
-from tests.unit.runtime.stream_bench import timed
+from tests.unit.runtime.task.stream_bench import timed
 
 
 class Square(AsyncFunction[Any, Any]):

@@ -25,7 +25,7 @@ from penstock.checkpoint.subtask_state import SubtaskState
 from penstock.connectors.filesystems import files_of
 from penstock.execution.spark.control.messages import Acknowledged
 from penstock.execution.spark.driver.checkpoints import Checkpoints
-from penstock.runtime.clock import SystemClock
+from penstock.foundation.clock import SystemClock
 from penstock.savepoints import Savepoint
 from tests.spark.checkpoint_bench import SUMS, CheckpointBench, checkpoint_ids, result, running
 from tests.spark.checkpoint_jobs import AtEnd, Sum, Tapped, numbers

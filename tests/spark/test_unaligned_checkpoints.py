@@ -9,8 +9,8 @@ from typing import Any
 
 from penstock import MapFunction
 from penstock.checkpoint.storage import load_checkpoint
-from penstock.runtime.elements import RECORDS
-from penstock.runtime.recording import read_recording
+from penstock.runtime.checkpoint.recording import read_recording
+from penstock.runtime.exchange.elements import RECORDS
 from tests.spark.checkpoint_bench import CheckpointBench, checkpoint_ids, result
 from tests.spark.checkpoint_jobs import Sum, numbers
 from tests.spark.jobs import wait_until

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.api.data_stream import DataStream
-from penstock.vocabulary.durations import Duration, Time
-from penstock.vocabulary.process_functions import KeyedCoProcessFunction
-from penstock.vocabulary.state_descriptors import MapStateDescriptor
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
-from penstock.vocabulary.window_assigners import TumblingEventTimeWindows
+from penstock.vocabulary.functions.process import KeyedCoProcessFunction
+from penstock.vocabulary.state.descriptors import MapStateDescriptor
+from penstock.vocabulary.time.durations import Duration, Time
+from penstock.vocabulary.time.strategy import WatermarkStrategy
+from penstock.vocabulary.windows.assigners import TumblingEventTimeWindows
 from tests.unit.cases import test_join_cases as cases
 
 Stream = DataStream[Any]

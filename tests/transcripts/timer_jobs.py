@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.api.data_stream import DataStream
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.process_functions import KeyedProcessFunction, ProcessFunction
-from penstock.vocabulary.state_descriptors import ValueStateDescriptor
-from penstock.vocabulary.types import Types
-from penstock.vocabulary.window_assigners import TumblingEventTimeWindows
-from penstock.vocabulary.window_functions import ProcessWindowFunction
+from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.functions.process import KeyedProcessFunction, ProcessFunction
+from penstock.vocabulary.functions.windowed import ProcessWindowFunction
+from penstock.vocabulary.state.descriptors import ValueStateDescriptor
+from penstock.vocabulary.types.catalogue import Types
+from penstock.vocabulary.windows.assigners import TumblingEventTimeWindows
 
 Stream = DataStream[Any]
 Context = KeyedProcessFunction.Context

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.api.data_stream import DataStream
-from penstock.vocabulary.count_assigners import CountSlidingWindowAssigner
-from penstock.vocabulary.functions import AggregateFunction
-from penstock.vocabulary.process_functions import KeyedProcessFunction
-from penstock.vocabulary.session_windows import EventTimeSessionWindows
-from penstock.vocabulary.state_descriptors import ListStateDescriptor
-from penstock.vocabulary.triggers import Trigger, TriggerResult
-from penstock.vocabulary.types import Types
-from penstock.vocabulary.window_assigners import GlobalWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
-from penstock.vocabulary.window_functions import ProcessAllWindowFunction, ProcessWindowFunction
+from penstock.vocabulary.functions.basic import AggregateFunction
+from penstock.vocabulary.functions.process import KeyedProcessFunction
+from penstock.vocabulary.functions.windowed import ProcessAllWindowFunction, ProcessWindowFunction
+from penstock.vocabulary.state.descriptors import ListStateDescriptor
+from penstock.vocabulary.types.catalogue import Types
+from penstock.vocabulary.windows.assigners import GlobalWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.vocabulary.windows.count_assigners import CountSlidingWindowAssigner
+from penstock.vocabulary.windows.sessions import EventTimeSessionWindows
+from penstock.vocabulary.windows.triggers import Trigger, TriggerResult
 
 Stream = DataStream[Any]
 

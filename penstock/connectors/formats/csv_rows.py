@@ -6,23 +6,23 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.files.malformed import PARSE_ERRORS
+from penstock.connectors.files.source.malformed import PARSE_ERRORS
 from penstock.connectors.formats.field_text import field_reader, field_writer, is_bytes
 from penstock.errors import ProgramError
-from penstock.vocabulary.composite_type_info import (
+from penstock.vocabulary.types.composite import (
     BasicArrayTypeInfo,
     ListTypeInfo,
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
     RowTypeInfo,
 )
-from penstock.vocabulary.rows import Row
-from penstock.vocabulary.serialization import DeserializationSchema, SerializationSchema
+from penstock.vocabulary.types.rows import Row
+from penstock.vocabulary.types.serialization import DeserializationSchema, SerializationSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.vocabulary.type_info import TypeInformation
+    from penstock.vocabulary.types.type_info import TypeInformation
 
 __all__ = ["CsvRowDeserializationSchema", "CsvRowSerializationSchema"]
 
@@ -69,7 +69,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     """Reads a line of CSV as a row.
 
     Example:
-        >>> from penstock.vocabulary.types import Types
+        >>> from penstock.vocabulary.types.catalogue import Types
         >>> row_type = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
         >>> CsvRowDeserializationSchema.Builder(row_type).build().deserialize(b"1,Ann")
         Row(id=1, name='Ann')

@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.composite_type_info import PrimitiveArrayTypeInfo
-from penstock.vocabulary.durations import Instant
-from penstock.vocabulary.type_info import (
+from penstock.vocabulary.time.durations import Instant
+from penstock.vocabulary.types.composite import PrimitiveArrayTypeInfo
+from penstock.vocabulary.types.type_info import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,

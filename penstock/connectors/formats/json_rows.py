@@ -6,17 +6,17 @@ import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.files.malformed import PARSE_ERRORS
+from penstock.connectors.files.source.malformed import PARSE_ERRORS
 from penstock.connectors.formats.json_schema_types import type_of_json_schema
 from penstock.connectors.formats.json_values import json_reader, json_writer
 from penstock.errors import ProgramError
 from penstock.vocabulary.argument_checks import require_instance
-from penstock.vocabulary.composite_type_info import RowTypeInfo
-from penstock.vocabulary.rows import Row
-from penstock.vocabulary.serialization import DeserializationSchema, SerializationSchema
+from penstock.vocabulary.types.composite import RowTypeInfo
+from penstock.vocabulary.types.rows import Row
+from penstock.vocabulary.types.serialization import DeserializationSchema, SerializationSchema
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.type_info import TypeInformation
+    from penstock.vocabulary.types.type_info import TypeInformation
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -25,7 +25,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
     """Reads a JSON object as a row; fields that the row does not have are left out, missing ones are None.
 
     Example:
-        >>> from penstock.vocabulary.types import Types
+        >>> from penstock.vocabulary.types.catalogue import Types
         >>> row_type = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
         >>> JsonRowDeserializationSchema.builder().type_info(row_type).build().deserialize(b'{"id": 1}')
         Row(id=1, name=None)

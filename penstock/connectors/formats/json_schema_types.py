@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.types import Types
+from penstock.vocabulary.types.catalogue import Types
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.type_info import TypeInformation
+    from penstock.vocabulary.types.type_info import TypeInformation
 
 __all__ = ["type_of_json_schema"]
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.formats.field_text import INTEGERS, basic_type_of, field_reader, field_writer, is_bytes
-from penstock.vocabulary.composite_type_info import (
+from penstock.vocabulary.types.composite import (
     BasicArrayTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
@@ -16,8 +16,8 @@ from penstock.vocabulary.composite_type_info import (
     RowTypeInfo,
     TupleTypeInfo,
 )
-from penstock.vocabulary.rows import Row
-from penstock.vocabulary.type_info import BasicType, PickledBytesTypeInfo, TypeInformation
+from penstock.vocabulary.types.rows import Row
+from penstock.vocabulary.types.type_info import BasicType, PickledBytesTypeInfo, TypeInformation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from penstock.vocabulary.argument_checks import require_instance
-from penstock.vocabulary.serialization import ByteArraySchema, DeserializationSchema, SimpleStringSchema
-from penstock.vocabulary.types import Types
+from penstock.vocabulary.types.catalogue import Types
+from penstock.vocabulary.types.serialization import ByteArraySchema, DeserializationSchema, SimpleStringSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.vocabulary.type_info import TypeInformation
+    from penstock.vocabulary.types.type_info import TypeInformation
 
 __all__ = [
     "JSONKeyValueDeserializationSchema",

@@ -13,12 +13,12 @@ from penstock.connectors.kafka.sink import KafkaSink, SinkOptions
 from penstock.connectors.kafka.sink_builder import check_producer_properties
 from penstock.connectors.kafka.source import KafkaSource
 from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
-from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
 
 if TYPE_CHECKING:
     from penstock.connectors.kafka.message_run import KafkaProducerRecord, MessageRun
-    from penstock.vocabulary.serialization import DeserializationSchema, SerializationSchema
-    from penstock.vocabulary.type_info import TypeInformation
+    from penstock.vocabulary.types.serialization import DeserializationSchema, SerializationSchema
+    from penstock.vocabulary.types.type_info import TypeInformation
 
 __all__ = ["FlinkKafkaConsumer", "FlinkKafkaProducer", "Semantic"]
 

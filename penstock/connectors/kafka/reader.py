@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.files.malformed import MalformedRecords
+from penstock.connectors.files.source.malformed import MalformedRecords
 from penstock.connectors.protocols import SplitReader
 
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from penstock.connectors.kafka.fetcher import Fetcher
     from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
     from penstock.connectors.protocols import ReaderContext
-    from penstock.vocabulary.malformed_record import MalformedRecord
-    from penstock.vocabulary.output_tag import OutputTag
+    from penstock.vocabulary.functions.output_tag import OutputTag
+    from penstock.vocabulary.sources.malformed_record import MalformedRecord
 
 __all__ = ["FinishedReader", "PartitionReader"]
 

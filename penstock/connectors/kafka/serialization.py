@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from penstock.connectors.kafka.message_run import KafkaProducerRecord, MessageRun
 from penstock.errors import ProgramError
 from penstock.vocabulary.argument_checks import require_instance
-from penstock.vocabulary.serialization import ByteArraySchema, SerializationSchema
+from penstock.vocabulary.types.serialization import ByteArraySchema, SerializationSchema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

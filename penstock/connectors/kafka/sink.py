@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.connectors.kafka.client import client_settings
 from penstock.connectors.sink_protocol import Committer, Sink, SinkWriter, WriterContext
 from penstock.errors import ProgramError
-from penstock.vocabulary.delivery import Delivery
-from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

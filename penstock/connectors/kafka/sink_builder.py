@@ -9,7 +9,7 @@ from penstock.connectors.kafka.serialization import KafkaRecordSerializationSche
 from penstock.connectors.kafka.sink import KafkaSink, SinkOptions
 from penstock.errors import ProgramError
 from penstock.vocabulary.argument_checks import require_instance
-from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
 
 __all__ = ["KafkaSinkBuilder", "check_producer_properties"]
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
     from penstock.connectors.kafka.subscription import Subscription
     from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
-    from penstock.vocabulary.malformed_record import MalformedRecord
-    from penstock.vocabulary.output_tag import OutputTag
+    from penstock.vocabulary.functions.output_tag import OutputTag
+    from penstock.vocabulary.sources.malformed_record import MalformedRecord
 
 __all__ = ["KafkaSource", "PartitionSplit", "SourceOptions"]
 

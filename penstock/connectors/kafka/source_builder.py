@@ -11,14 +11,14 @@ from penstock.connectors.kafka.source import KafkaSource, SourceOptions
 from penstock.connectors.kafka.subscription import Subscription
 from penstock.errors import ProgramError
 from penstock.vocabulary.argument_checks import require_instance
-from penstock.vocabulary.output_tag import OutputTag
+from penstock.vocabulary.functions.output_tag import OutputTag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
-    from penstock.vocabulary.malformed_record import MalformedRecord
-    from penstock.vocabulary.serialization import DeserializationSchema
+    from penstock.vocabulary.sources.malformed_record import MalformedRecord
+    from penstock.vocabulary.types.serialization import DeserializationSchema
 
 __all__ = ["KafkaSourceBuilder"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from penstock.connectors.mysql.library import library
-from penstock.connectors.patience import patiently
 from penstock.errors import ProgramError
-from penstock.runtime.clock import pause
+from penstock.foundation.clock import pause
+from penstock.foundation.retrying import patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable

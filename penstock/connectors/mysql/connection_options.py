@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from penstock.connectors.patience import check_patience
 from penstock.errors import ProgramError
+from penstock.foundation.retrying import check_patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable

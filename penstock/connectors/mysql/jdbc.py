@@ -9,11 +9,11 @@ from penstock.connectors.mysql.sink import MySqlSink
 from penstock.connectors.mysql.sink_settings import MySqlSinkSettings
 from penstock.connectors.mysql.statement import SqlStatement
 from penstock.errors import ProgramError
-from penstock.vocabulary.composite_type_info import RowTypeInfo
-from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.types.composite import RowTypeInfo
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.type_info import TypeInformation
+    from penstock.vocabulary.types.type_info import TypeInformation
 
 __all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]
 

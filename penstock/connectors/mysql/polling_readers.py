@@ -10,7 +10,7 @@ from penstock.connectors.mysql.library import library
 from penstock.connectors.mysql.table_statements import quote
 from penstock.connectors.protocols import SplitReader
 from penstock.errors import ExternalSystemError, ProgramError
-from penstock.vocabulary.rows import Row
+from penstock.vocabulary.types.rows import Row
 
 if TYPE_CHECKING:
     from penstock.connectors.mysql.polling_source import PollingSettings

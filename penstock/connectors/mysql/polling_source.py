@@ -9,13 +9,13 @@ from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
 from penstock.connectors.mysql.table_statements import quote
 from penstock.connectors.protocols import Boundedness, Source, SourceSplit
 from penstock.errors import ProgramError
-from penstock.vocabulary.durations import to_millis
+from penstock.vocabulary.time.durations import to_millis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from penstock.connectors.protocols import ReaderContext, SplitReader
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["MySqlPollingSource", "MySqlPollingSourceBuilder", "PollingSettings"]
 

@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.rows import Row
+from penstock.vocabulary.types.rows import Row
 
 __all__ = ["RecordValues"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.sink_protocol import Sink
 from penstock.errors import ProgramError
-from penstock.vocabulary.delivery import Delivery
-from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
 
 if TYPE_CHECKING:
     from penstock.connectors.mysql.sink_builder import MySqlSinkBuilder

@@ -10,13 +10,13 @@ from penstock.connectors.mysql.sink_settings import MySqlSinkSettings
 from penstock.connectors.mysql.statement import SqlStatement
 from penstock.connectors.mysql.table_statements import insert_statement, upsert_statement
 from penstock.errors import ProgramError
-from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
-from penstock.vocabulary.durations import to_millis
+from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.time.durations import to_millis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["MySqlSinkBuilder"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from penstock.connectors.patience import check_patience
 from penstock.errors import ProgramError
+from penstock.foundation.retrying import check_patience
 
 __all__ = ["RedisConnectionOptions"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.sink_protocol import Sink
-from penstock.vocabulary.delivery import Delivery
+from penstock.vocabulary.sinks.delivery import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable

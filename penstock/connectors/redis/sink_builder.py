@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 from penstock.connectors.redis.connection_options import RedisConnectionOptions
 from penstock.connectors.redis.sink import RedisSink, RedisSinkSettings
 from penstock.errors import ProgramError
-from penstock.vocabulary.durations import to_millis
+from penstock.vocabulary.time.durations import to_millis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["RedisSinkBuilder"]
 

@@ -6,10 +6,10 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.batching_writer import BatchingWriter
-from penstock.connectors.patience import patiently
 from penstock.connectors.redis.library import library
 from penstock.errors import ExternalSystemError, ProgramError
-from penstock.runtime.clock import pause
+from penstock.foundation.clock import pause
+from penstock.foundation.retrying import patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable

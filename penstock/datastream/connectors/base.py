@@ -2,9 +2,9 @@
 
 from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.connectors.sink_protocol import Committer, GlobalCommitter, Sink, SinkWriter, WriterContext
-from penstock.vocabulary.delivery import Delivery
-from penstock.vocabulary.delivery_guarantee import DeliveryGuarantee
-from penstock.vocabulary.malformed_record import MalformedRecord
+from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sources.malformed_record import MalformedRecord
 
 __all__ = [
     "Boundedness",

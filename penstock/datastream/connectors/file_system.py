@@ -1,15 +1,22 @@
 """Files as input and output, at the place PyFlink gives them."""
 
-from penstock.connectors.files.avro_format import AvroFormat
-from penstock.connectors.files.bucket_assigner import (
+from penstock.connectors.files.formats.avro import AvroFormat
+from penstock.connectors.files.formats.bulk import BulkFormat, BulkReader
+from penstock.connectors.files.formats.csv import CsvFormat
+from penstock.connectors.files.formats.json_lines import JsonLinesFormat
+from penstock.connectors.files.formats.lines import LineFormat
+from penstock.connectors.files.formats.orc import OrcFormat
+from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.formats.stream import SimpleStreamFormat, StreamFormat
+from penstock.connectors.files.formats.text_lines import TextLineFormat
+from penstock.connectors.files.sink.bucket_assigner import (
     BasePathBucketAssigner,
     BucketAssigner,
     BucketContext,
     DateTimeBucketAssigner,
 )
-from penstock.connectors.files.bulk_format import BulkFormat, BulkReader
-from penstock.connectors.files.bulk_writer_compress import CompressWriterFactory
-from penstock.connectors.files.compaction import (
+from penstock.connectors.files.sink.bulk_writers.compressed import CompressWriterFactory
+from penstock.connectors.files.sink.compaction import (
     ConcatFileCompactor,
     FileCompactor,
     FileCompactStrategy,
@@ -17,19 +24,9 @@ from penstock.connectors.files.compaction import (
     OutputStreamBasedFileCompactor,
     RecordWiseFileCompactor,
 )
-from penstock.connectors.files.csv_format import CsvFormat
-from penstock.connectors.files.encoder import CsvEncoder, JsonLinesEncoder
-from penstock.connectors.files.file_enumerator import FileEnumerator, FileEnumeratorProvider
-from penstock.connectors.files.file_reader import FileReader
-from penstock.connectors.files.file_source import FileSource, FileSourceBuilder
-from penstock.connectors.files.file_source_split import FileSourceSplit
-from penstock.connectors.files.input_file import InputFile
-from penstock.connectors.files.json_lines_format import JsonLinesFormat
-from penstock.connectors.files.line_format import LineFormat
-from penstock.connectors.files.orc_format import OrcFormat
-from penstock.connectors.files.parquet_format import ParquetFormat
-from penstock.connectors.files.part_names import OutputFileConfig
-from penstock.connectors.files.rolling_policy import (
+from penstock.connectors.files.sink.encoder import CsvEncoder, JsonLinesEncoder
+from penstock.connectors.files.sink.part_names import OutputFileConfig
+from penstock.connectors.files.sink.rolling_policy import (
     CheckpointRollingPolicy,
     DefaultRollingPolicy,
     DefaultRollingPolicyBuilder,
@@ -37,10 +34,13 @@ from penstock.connectors.files.rolling_policy import (
     PartFileInfo,
     RollingPolicy,
 )
-from penstock.connectors.files.sink import FileSink, StreamingFileSink
-from penstock.connectors.files.split_assigner import FileSplitAssigner, FileSplitAssignerProvider
-from penstock.connectors.files.stream_format import SimpleStreamFormat, StreamFormat
-from penstock.connectors.files.text_line_format import TextLineFormat
+from penstock.connectors.files.sink.sink import FileSink, StreamingFileSink
+from penstock.connectors.files.source.enumerator import FileEnumerator, FileEnumeratorProvider
+from penstock.connectors.files.source.input_file import InputFile
+from penstock.connectors.files.source.reader import FileReader
+from penstock.connectors.files.source.source import FileSource, FileSourceBuilder
+from penstock.connectors.files.source.split import FileSourceSplit
+from penstock.connectors.files.source.split_assigner import FileSplitAssigner, FileSplitAssignerProvider
 
 __all__ = [
     "AvroFormat",

@@ -1,5 +1,5 @@
 """ORC files, at the place PyFlink gives them."""
 
-from penstock.connectors.files.bulk_writer_columns import OrcBulkWriters
+from penstock.connectors.files.sink.bulk_writers.columns import OrcBulkWriters
 
 __all__ = ["OrcBulkWriters"]

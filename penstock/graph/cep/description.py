@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.vocabulary.cep.pattern import GroupPattern
 from penstock.vocabulary.cep.quantifier import ConsumingStrategy, WithinType
-from penstock.vocabulary.durations import format_duration
+from penstock.vocabulary.time.durations import format_duration
 
 if TYPE_CHECKING:
     from penstock.vocabulary.cep.pattern import Pattern

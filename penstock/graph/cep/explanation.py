@@ -9,7 +9,7 @@ from penstock.graph.cep.automaton import Action, StateKind
 from penstock.graph.cep.compiler import compile_pattern
 from penstock.graph.cep.drawing import draw
 from penstock.graph.cep.pattern_warnings import warnings_of
-from penstock.vocabulary.durations import format_duration
+from penstock.vocabulary.time.durations import format_duration
 
 if TYPE_CHECKING:
     from penstock.graph.cep.automaton import Automaton, Edge, Expression

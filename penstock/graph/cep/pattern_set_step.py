@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.graph.multi_input_steps import TwoInputStep
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.output_tag import OutputTag
+    from penstock.vocabulary.functions.output_tag import OutputTag
 
 __all__ = ["PatternSetStep"]
 

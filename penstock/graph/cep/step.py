@@ -9,7 +9,7 @@ from penstock.graph.steps import Step
 
 if TYPE_CHECKING:
     from penstock.graph.cep.automaton import Automaton
-    from penstock.vocabulary.output_tag import OutputTag
+    from penstock.vocabulary.functions.output_tag import OutputTag
 
 __all__ = ["PatternStep"]
 

@@ -14,16 +14,16 @@ from penstock.runtime.cep.restored_pattern import restored_runs
 from penstock.runtime.cep.run_store import run_store
 from penstock.runtime.cep.runs import KeyRuns, events_of
 from penstock.runtime.cep.stored_runs import RunCodec
-from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.vocabulary.cep.pattern_functions import EventComparator
-from penstock.vocabulary.functions import Function
+from penstock.vocabulary.functions.basic import Function
 
 if TYPE_CHECKING:
     from penstock.graph.cep.step import PatternStep
     from penstock.runtime.cep.waiting_events import Due, Waiting
-    from penstock.runtime.context import OperatorContext
-    from penstock.runtime.output import Output
-    from penstock.runtime.timers import InternalTimers
+    from penstock.runtime.task.context import OperatorContext
+    from penstock.runtime.task.output import Output
+    from penstock.runtime.time.timers import InternalTimers
 
 __all__ = ["PatternEngine"]
 

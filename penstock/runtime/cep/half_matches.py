@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.cep.automaton import Action, StateKind
+from penstock.runtime.calls.functions import describe_function
 from penstock.runtime.cep.runs import events_of
-from penstock.runtime.functions import describe_function
-from penstock.vocabulary.durations import format_duration
+from penstock.vocabulary.time.durations import format_duration
 
 if TYPE_CHECKING:
     from penstock.graph.cep.automaton import Automaton

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError
+from penstock.runtime.calls.functions import resolve_function
+from penstock.runtime.calls.pending_results import PendingResults
+from penstock.runtime.calls.record_calls import gather_all
 from penstock.runtime.cep.runs import events_of
-from penstock.runtime.context import FunctionContext, prepare_function
-from penstock.runtime.functions import resolve_function
-from penstock.runtime.pending_results import PendingResults
-from penstock.runtime.process import with_collector
-from penstock.runtime.record_calls import gather_all
+from penstock.runtime.operators.process import with_collector
+from penstock.runtime.task.context import FunctionContext, prepare_function
 from penstock.statestore.copying import as_it_is, copied, protect_run
 from penstock.vocabulary.cep.pattern_functions import (
     PatternFlatTimeoutFunction,
     PatternProcessFunction,
     TimedOutPartialMatchHandler,
 )
-from penstock.vocabulary.functions import Function
+from penstock.vocabulary.functions.basic import Function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from penstock.graph.cep.step import PatternStep
     from penstock.runtime.cep.runs import Cell
-    from penstock.runtime.context import OperatorContext
-    from penstock.runtime.output import Output
-    from penstock.vocabulary.output_tag import OutputTag
+    from penstock.runtime.task.context import OperatorContext
+    from penstock.runtime.task.output import Output
+    from penstock.vocabulary.functions.output_tag import OutputTag
 
 __all__ = ["MatchOutput", "open_in_pattern"]
 

@@ -12,16 +12,16 @@ from penstock.errors import MissingTimestampError, ProgramError
 from penstock.runtime.cep.engine import PatternEngine
 from penstock.runtime.cep.restored_pattern import pattern_of
 from penstock.runtime.cep.waiting_events import Due, WaitingEvents
-from penstock.runtime.elements import MIN_TIMESTAMP, Timestamps, Values
-from penstock.runtime.key_functions import keys_of
-from penstock.runtime.late_records import LateRecords
-from penstock.runtime.operator import Operator
-from penstock.runtime.timers import InternalTimers, one_by_one
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Timestamps, Values
+from penstock.runtime.exchange.key_functions import keys_of
+from penstock.runtime.operators.operator import Operator
+from penstock.runtime.time.timers import InternalTimers, one_by_one
+from penstock.runtime.windows.late_records import LateRecords
 
 if TYPE_CHECKING:
     from penstock.graph.cep.step import PatternStep
     from penstock.runtime.cep.half_matches import HalfMatch
-    from penstock.runtime.timers import Bucket
+    from penstock.runtime.time.timers import Bucket
 
 __all__ = ["PatternOperator"]
 

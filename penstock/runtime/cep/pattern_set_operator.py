@@ -14,13 +14,13 @@ from penstock.graph.cep.step import PatternStep
 from penstock.runtime.cep.engine import PatternEngine
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.vocabulary.cep.pattern import Pattern
-from penstock.vocabulary.state_descriptors import MapStateDescriptor
+from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
     from penstock.graph.cep.pattern_set_step import PatternSetStep
     from penstock.runtime.cep.half_matches import HalfMatch
     from penstock.runtime.cep.waiting_events import Due
-    from penstock.runtime.elements import Timestamps, Values
+    from penstock.runtime.exchange.elements import Timestamps, Values
 
 __all__ = ["PatternSetOperator"]
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from penstock.statestore.copying import copied
-from penstock.vocabulary.state_descriptors import MapStateDescriptor
+from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
     from penstock.statestore.backend import KeyContext, KeyedStateBackend

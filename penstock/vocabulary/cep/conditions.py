@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.functions import Function
+from penstock.vocabulary.functions.basic import Function
 from penstock.vocabulary.program_line import location
 
 if TYPE_CHECKING:

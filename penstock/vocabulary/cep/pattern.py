@@ -21,13 +21,13 @@ from penstock.vocabulary.cep.conditions import (
 )
 from penstock.vocabulary.cep.quantifier import ConsumingStrategy, Quantifier, Times, WithinType
 from penstock.vocabulary.cep.skip_strategy import AfterMatchSkipStrategy
-from penstock.vocabulary.durations import Duration, Time, to_millis
 from penstock.vocabulary.program_line import location
+from penstock.vocabulary.time.durations import Duration, Time, to_millis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["GroupPattern", "Pattern"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from penstock.vocabulary.functions import Function
+from penstock.vocabulary.functions.basic import Function
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from penstock.vocabulary.output_tag import OutputTag
+    from penstock.vocabulary.functions.output_tag import OutputTag
 
 __all__ = [
     "EventComparator",

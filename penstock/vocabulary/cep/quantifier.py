@@ -7,11 +7,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from penstock.errors import MalformedPatternException, ProgramError
-from penstock.vocabulary.durations import Duration, to_millis
 from penstock.vocabulary.program_line import location
+from penstock.vocabulary.time.durations import Duration, to_millis
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.durations import TimeLength
+    from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["ConsumingStrategy", "Quantifier", "QuantifierProperty", "Times", "WithinType"]
 

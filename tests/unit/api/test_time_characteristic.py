@@ -22,7 +22,7 @@ from penstock import (
     Types,
     WatermarkStrategy,
 )
-from penstock.runtime.clock import ManualClock
+from penstock.foundation.clock import ManualClock
 from penstock.testing import LocalRun
 from tests.unit.local_jobs import collect, environment
 

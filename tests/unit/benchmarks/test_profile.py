@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.profile import CATEGORIES, Stack, _at, category, hops, markdown, per_record, read_stacks
 
-LOOP = "run_task (penstock/runtime/loop.py:90)"
+LOOP = "run_task (penstock/runtime/task/loop.py:90)"
 
 
 def test_a_raw_line_is_a_process_its_frames_and_a_count() -> None:
@@ -19,15 +19,15 @@ def test_a_raw_line_is_a_process_its_frames_and_a_count() -> None:
     [
         (["Keys.map (benchmarks/systems/penstock.py:50)"], "user code"),
         (["_HeapValueState.value (penstock/statestore/heap_states.py:48)"], "state"),
-        (["TimerQueue.add (penstock/runtime/timers.py:40)"], "timers"),
-        (["_ByKey._spread (penstock/runtime/partitioners.py:80)"], "routing"),
-        (["encode (penstock/runtime/codec.py:20)"], "encoding"),
-        (["decode (penstock/runtime/codec.py:60)"], "decoding"),
+        (["TimerQueue.add (penstock/runtime/time/timers.py:40)"], "timers"),
+        (["_ByKey._spread (penstock/runtime/exchange/partitioners.py:80)"], "routing"),
+        (["encode (penstock/runtime/exchange/codec.py:20)"], "encoding"),
+        (["decode (penstock/runtime/exchange/codec.py:60)"], "decoding"),
         (["_batch (penstock/execution/spark/worker/exchange.py:38)"], "Spark transport"),
-        (["MapOperator.process (penstock/runtime/stateless.py:65)"], "operators"),
+        (["MapOperator.process (penstock/runtime/operators/stateless.py:65)"], "operators"),
         # The standard library counts for whoever called it; a wait is idle.
         (["Keys.map (benchmarks/systems/penstock.py:50)", "dumps (json/__init__.py:231)"], "user code"),
-        (["Inbox.take (penstock/runtime/loop.py:60)", "Condition.wait (threading.py:327)"], None),
+        (["Inbox.take (penstock/runtime/task/loop.py:60)", "Condition.wait (threading.py:327)"], None),
     ],
 )
 def test_a_stack_counts_for_its_innermost_telling_frame(inner: list[str], name: str | None) -> None:
@@ -35,16 +35,16 @@ def test_a_stack_counts_for_its_innermost_telling_frame(inner: list[str], name: 
 
 
 def test_start_up_counts_for_nothing() -> None:
-    assert category(("<module> (penstock/runtime/loop.py:1)",)) is None
+    assert category(("<module> (penstock/runtime/task/loop.py:1)",)) is None
 
 
 def test_processes_are_told_apart_by_what_they_do() -> None:
     stacks = [
-        Stack("process 1", (LOOP, "poll (penstock/runtime/source.py:1)"), 4),
-        Stack("process 1", (LOOP, "encode (penstock/runtime/codec.py:20)"), 1),
-        Stack("process 2", (LOOP, "decode (penstock/runtime/codec.py:60)"), 2),
-        Stack("process 2", (LOOP, "encode (penstock/runtime/codec.py:20)"), 2),
-        Stack("process 3", (LOOP, "decode (penstock/runtime/codec.py:60)"), 3),
+        Stack("process 1", (LOOP, "poll (penstock/runtime/sources/splits.py:1)"), 4),
+        Stack("process 1", (LOOP, "encode (penstock/runtime/exchange/codec.py:20)"), 1),
+        Stack("process 2", (LOOP, "decode (penstock/runtime/exchange/codec.py:60)"), 2),
+        Stack("process 2", (LOOP, "encode (penstock/runtime/exchange/codec.py:20)"), 2),
+        Stack("process 3", (LOOP, "decode (penstock/runtime/exchange/codec.py:60)"), 3),
     ]
     found = hops(stacks)
     assert list(found) == ["source side", "middle", "last hop"]
@@ -54,7 +54,7 @@ def test_processes_are_told_apart_by_what_they_do() -> None:
 
 def test_what_is_not_seen_busy_is_idle() -> None:
     # 50 samples at 100 per second are half a second: 500 ns for each of a million records; the other half is idle.
-    found = hops([Stack("process 3", (LOOP, "decode (penstock/runtime/codec.py:60)"), 50)])
+    found = hops([Stack("process 3", (LOOP, "decode (penstock/runtime/exchange/codec.py:60)"), 50)])
     table = per_record(found, records=1_000_000, seconds=1.0, rate=100)
     assert (table["last hop"]["decoding"], table["last hop"]["idle"]) == (500, 500)
     lines = markdown("count", table).splitlines()

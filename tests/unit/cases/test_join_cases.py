@@ -13,15 +13,15 @@ from penstock.api.environment import StreamExecutionEnvironment
 from penstock.errors import StateAccessError, UserFunctionError
 from penstock.graph.multi_input_steps import BroadcastProcessStep, CoProcessStep, JoinKind, JoinStep
 from penstock.testing import OperatorHarness
-from penstock.vocabulary.broadcast_functions import BroadcastProcessFunction
-from penstock.vocabulary.durations import Duration, Time
-from penstock.vocabulary.functions import CoFlatMapFunction, CoMapFunction, JoinFunction
-from penstock.vocabulary.process_functions import CoProcessFunction, KeyedCoProcessFunction, ProcessJoinFunction
-from penstock.vocabulary.session_windows import EventTimeSessionWindows
-from penstock.vocabulary.state_descriptors import MapStateDescriptor, ValueStateDescriptor
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
-from penstock.vocabulary.window_assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
-from tests.unit.runtime.stream_bench import collected, environment, timed
+from penstock.vocabulary.functions.basic import CoFlatMapFunction, CoMapFunction, JoinFunction
+from penstock.vocabulary.functions.broadcast import BroadcastProcessFunction
+from penstock.vocabulary.functions.process import CoProcessFunction, KeyedCoProcessFunction, ProcessJoinFunction
+from penstock.vocabulary.state.descriptors import MapStateDescriptor, ValueStateDescriptor
+from penstock.vocabulary.time.durations import Duration, Time
+from penstock.vocabulary.time.strategy import WatermarkStrategy
+from penstock.vocabulary.windows.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.vocabulary.windows.sessions import EventTimeSessionWindows
+from tests.unit.runtime.task.stream_bench import collected, environment, timed
 
 PARALLELISMS = pytest.mark.parametrize("parallelism", [1, 3])
 

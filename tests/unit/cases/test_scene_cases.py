@@ -14,7 +14,7 @@ from penstock import (
     ValueStateDescriptor,
     Watermark,
 )
-from penstock.runtime.process import KeyedProcessOperator
+from penstock.runtime.operators.process import KeyedProcessOperator
 from penstock.testing.harness import OperatorHarness
 from tests.unit.local_jobs import environment, results
 

@@ -22,7 +22,7 @@ from penstock import (
     TumblingEventTimeWindows,
     WatermarkStrategy,
 )
-from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.testing.scripted_source import Event, EventKind, Script, ScriptedSource, ScriptedTime, values_of
 from tests.transcripts.timer_jobs import timer_now, watermark_at_each_record
 from tests.unit.local_jobs import collect, environment, local_run, results

@@ -32,7 +32,7 @@ from penstock.cep import (
 )
 from penstock.testing import run_locally
 from tests.unit.local_jobs import collect, environment
-from tests.unit.runtime.recovery_bench import check_every_crash, timed
+from tests.unit.runtime.checkpoint.recovery_bench import check_every_crash, timed
 
 Login = tuple[str, str]
 LOGINS: list[tuple[Login, int]] = [

@@ -22,9 +22,9 @@ from penstock.checkpoint.coordination import (
 )
 from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.options import CheckpointKind
-from penstock.vocabulary.checkpoint_config import CheckpointConfig
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.runtime_mode import CheckpointingMode
+from penstock.vocabulary.settings.checkpoints import CheckpointConfig
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.settings.modes import CheckpointingMode
 
 TASKS = {"source": [], "map": ["source"], "sink": ["map"]}
 

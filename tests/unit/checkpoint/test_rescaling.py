@@ -12,7 +12,7 @@ from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore, redistribute_operator
 from penstock.checkpoint.subtask_state import OperatorState
 from penstock.errors import StateRestoreError
-from penstock.runtime.key_groups import key_group_range
+from penstock.foundation.keys.groups import key_group_range
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes
 from penstock.statestore.operator_state import OperatorStateSnapshot
 from penstock.statestore.stored_operator_state import StoredOperatorState

@@ -8,8 +8,8 @@ from penstock.checkpoint.restart import (
     restart_policy,
 )
 from penstock.errors import ProgramError
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.settings.restarts import RestartStrategies, RestartStrategyConfiguration
 
 SECOND = 1_000
 MINUTE = 60_000

@@ -20,12 +20,12 @@ from penstock.errors import CheckpointError, CorruptCheckpointError, StateRestor
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes
 from penstock.statestore.operator_state import OperatorStateSnapshot
 from penstock.statestore.stored_operator_state import StoredOperatorState
-from penstock.vocabulary.checkpoint_storage import (
+from penstock.vocabulary.settings.checkpoint_storage import (
     CustomCheckpointStorage,
     FileSystemCheckpointStorage,
     JobManagerCheckpointStorage,
 )
-from penstock.vocabulary.runtime_mode import ExternalizedCheckpointRetention
+from penstock.vocabulary.settings.modes import ExternalizedCheckpointRetention
 
 JOB = "5f8b0c7d9e1a4b3c8d7e6f5a4b3c2d1e"
 INFOS = {"counter": OperatorInfo("Count", 2, 128)}

@@ -13,7 +13,7 @@ from penstock.connectors.data_generator import DataGeneratorSource, GeneratorFun
 from penstock.connectors.protocols import ReaderContext
 from penstock.connectors.random_records import GoodsOffers, RandomOrders, RandomUserEvents
 from penstock.connectors.rate_limiter import RateLimiterStrategy
-from penstock.runtime.clock import ManualClock
+from penstock.foundation.clock import ManualClock
 from tests.unit.local_jobs import collect, environment, local_run, results
 
 

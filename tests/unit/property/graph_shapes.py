@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
-from penstock.vocabulary.durations import Duration
-from penstock.vocabulary.functions import CoMapFunction
-from penstock.vocabulary.output_tag import OutputTag
-from penstock.vocabulary.process_functions import KeyedProcessFunction, ProcessFunction, ProcessJoinFunction
-from penstock.vocabulary.state_descriptors import ReducingStateDescriptor
-from penstock.vocabulary.watermark_strategy import WatermarkStrategy
-from penstock.vocabulary.window_assigners import TumblingEventTimeWindows
+from penstock.vocabulary.functions.basic import CoMapFunction
+from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.functions.process import KeyedProcessFunction, ProcessFunction, ProcessJoinFunction
+from penstock.vocabulary.state.descriptors import ReducingStateDescriptor
+from penstock.vocabulary.time.durations import Duration
+from penstock.vocabulary.time.strategy import WatermarkStrategy
+from penstock.vocabulary.windows.assigners import TumblingEventTimeWindows
 
 Records = list[tuple[int, int]]
 """Values with their timestamps."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock import Configuration, DataStream, ProcessFunction, StreamExecutionEnvironment, WatermarkStrategy
 from penstock.graph.steps import CollectStep
-from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.runtime.process import ProcessOperator
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
+from penstock.runtime.operators.process import ProcessOperator
 from penstock.testing import LocalRun
 from penstock.testing.scripted_source import Event, EventKind, Script, ScriptedSource, ScriptedTime, values_of
 

@@ -16,7 +16,7 @@ from tests.unit.property.graph_shapes import (
     expected,
     shapes,
 )
-from tests.unit.runtime.stream_bench import collected, environment
+from tests.unit.runtime.task.stream_bench import collected, environment
 
 
 @given(shapes())

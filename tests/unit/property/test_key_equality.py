@@ -9,13 +9,13 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.key_equality import canonical, encode
-from penstock.runtime.key_groups import TargetCache, java_hash, key_group_of
+from penstock.foundation.keys.equality import canonical, encode
+from penstock.foundation.keys.groups import TargetCache, java_hash, key_group_of
 from penstock.statestore.backend import KeyContext, KeyedStateBackend
 from penstock.statestore.opening import open_backend
 from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader, Timer
-from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend
-from penstock.vocabulary.state_descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend, HashMapStateBackend
+from penstock.vocabulary.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from tests.unit.property.equal_keys import FAMILIES, KEYS
 
 ALL = range(128)

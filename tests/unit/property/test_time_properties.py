@@ -17,7 +17,7 @@ from penstock import (
     TumblingEventTimeWindows,
     WatermarkStrategy,
 )
-from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.testing.scripted_source import Event, EventKind
 from tests.unit.property.scripted_job import ScriptedJob
 

@@ -26,7 +26,7 @@ from penstock.savepoints import Savepoint, SavepointEditor, StateRow, compare_sa
 from penstock.savepoints.terminal import main
 from penstock.testing import LocalRun, build_job
 from tests.unit.local_jobs import collect, environment
-from tests.unit.runtime.recovery_bench import BACKENDS, timed
+from tests.unit.runtime.checkpoint.recovery_bench import BACKENDS, timed
 
 TOTAL = ValueStateDescriptor("total")
 SEEN = MapStateDescriptor("seen")

@@ -11,7 +11,7 @@ import pytest
 
 from penstock import StreamExecutionEnvironment, WatermarkStrategy
 from penstock.testing.local_run import LocalRun
-from penstock.vocabulary.serializer import TypeSerializer
+from penstock.vocabulary.types.serializer import TypeSerializer
 from tests.unit.local_jobs import environment
 from tests.unit.sinks.ledger_sink import LEDGERS, Ledger, LedgerSink
 from tests.unit.sinks.lives import CrashError, OneByOne, live

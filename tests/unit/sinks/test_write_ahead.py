@@ -22,7 +22,7 @@ from penstock import (
     SplitReader,
     WatermarkStrategy,
 )
-from penstock.runtime.clock import ManualClock
+from penstock.foundation.clock import ManualClock
 from penstock.testing.local_checkpoints import LocalCheckpoint
 from penstock.testing.local_run import LocalRun
 from tests.unit.local_jobs import environment

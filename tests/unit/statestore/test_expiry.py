@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.runtime.clock import ManualClock
+from penstock.foundation.clock import ManualClock
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
 from penstock.statestore.snapshot import BytesInput, KeyedStateReader
-from penstock.vocabulary.durations import Duration
-from penstock.vocabulary.functions import AggregateFunction
-from penstock.vocabulary.state_descriptors import (
+from penstock.vocabulary.functions.basic import AggregateFunction
+from penstock.vocabulary.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.vocabulary.state_ttl import StateTtlConfig
+from penstock.vocabulary.state.ttl import StateTtlConfig
+from penstock.vocabulary.time.durations import Duration
 
 ALL = range(128)
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import pytest
 
 from penstock.errors import CheckpointError, ProgramError, StateRestoreError
-from penstock.runtime.key_groups import key_group_of, key_group_range
+from penstock.foundation.keys.groups import key_group_of, key_group_range
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.copying import are_plain
 from penstock.statestore.heap import HeapStateBackend
 from penstock.statestore.heap_table import Guard
 from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader, Timer
-from penstock.vocabulary.functions import AggregateFunction
-from penstock.vocabulary.state_descriptors import (
+from penstock.vocabulary.functions.basic import AggregateFunction
+from penstock.vocabulary.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-from penstock.runtime.key_groups import key_group_of
+from penstock.foundation.keys.groups import key_group_of
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
 from penstock.statestore.key_layout import KeyLayout
 from penstock.statestore.snapshot import BATCH_ENTRIES, BytesInput, KeyedStateReader
-from penstock.vocabulary.state_descriptors import ValueStateDescriptor
+from penstock.vocabulary.state.descriptors import ValueStateDescriptor
 
 ALL = range(128)
 

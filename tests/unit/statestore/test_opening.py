@@ -9,14 +9,14 @@ from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
 from penstock.statestore.opening import open_backend
 from penstock.statestore.rocksdb_settings import DatabaseSettings
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.state_backend import (
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.state.backends import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,
     PredefinedOptions,
 )
-from penstock.vocabulary.state_descriptors import ValueStateDescriptor
+from penstock.vocabulary.state.descriptors import ValueStateDescriptor
 
 tuned = []
 

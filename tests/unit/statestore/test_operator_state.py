@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import ProgramError
 from penstock.statestore.operator_state import OperatorStateBackend, OperatorStateSnapshot, redistribute
-from penstock.vocabulary.state_descriptors import ListStateDescriptor, MapStateDescriptor
+from penstock.vocabulary.state.descriptors import ListStateDescriptor, MapStateDescriptor
 
 OFFSETS: ListStateDescriptor[Any] = ListStateDescriptor("offsets")
 RULES: MapStateDescriptor[Any, Any] = MapStateDescriptor("rules")

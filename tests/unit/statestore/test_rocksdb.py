@@ -15,31 +15,31 @@ pytest.importorskip("rocksdict")
 from penstock.checkpoint.files import LocalFiles
 from penstock.checkpoint.targets import FileTarget, StoredFiles
 from penstock.errors import ProgramError, StateRestoreError
-from penstock.runtime.clock import ManualClock
-from penstock.runtime.key_groups import key_group_of, key_group_range
+from penstock.foundation.clock import ManualClock
+from penstock.foundation.keys.groups import key_group_of, key_group_range
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.handles import ENTRIES, ROCKSDB
 from penstock.statestore.heap import HeapStateBackend
 from penstock.statestore.opening import open_backend
 from penstock.statestore.rocksdb import RocksDBKeyedStateBackend
 from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader, Timer
-from penstock.vocabulary.durations import Duration
-from penstock.vocabulary.functions import AggregateFunction
-from penstock.vocabulary.state_backend import (
+from penstock.vocabulary.functions.basic import AggregateFunction
+from penstock.vocabulary.state.backends import (
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,
     PredefinedOptions,
     RocksDBStateBackend,
 )
-from penstock.vocabulary.state_descriptors import (
+from penstock.vocabulary.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.vocabulary.state_ttl import StateTtlConfig
-from penstock.vocabulary.windows import TimeWindow
+from penstock.vocabulary.state.ttl import StateTtlConfig
+from penstock.vocabulary.time.durations import Duration
+from penstock.vocabulary.windows.windows import TimeWindow
 
 ALL = range(128)
 

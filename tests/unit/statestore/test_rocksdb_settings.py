@@ -9,9 +9,9 @@ import pytest
 
 from penstock.statestore.rocksdb_database import Database
 from penstock.statestore.rocksdb_settings import DatabaseSettings
-from penstock.vocabulary.configuration import Configuration
-from penstock.vocabulary.rocksdb_options import ROCKSDB, ROCKSDB_OPTIONS
-from penstock.vocabulary.state_backend import EmbeddedRocksDBStateBackend, PredefinedOptions
+from penstock.vocabulary.settings.configuration import Configuration
+from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend, PredefinedOptions
+from penstock.vocabulary.state.rocksdb_options import ROCKSDB, ROCKSDB_OPTIONS
 
 # The value to set, and the lines of RocksDB's own list of its options that must follow from it.
 EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {

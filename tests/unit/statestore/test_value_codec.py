@@ -16,7 +16,7 @@ import cloudpickle
 import pytest
 
 from penstock.statestore.value_codec import ClassSchema, ClassTable, ValueReader
-from penstock.vocabulary.rows import Row
+from penstock.vocabulary.types.rows import Row
 
 
 class Colour(Enum):

@@ -16,7 +16,7 @@ from penstock import (
 from penstock.errors import CheckpointError
 from penstock.testing import LocalRun, build_job
 from tests.unit.local_jobs import collect, environment
-from tests.unit.runtime.recovery_bench import Replay, each_record
+from tests.unit.runtime.checkpoint.recovery_bench import Replay, each_record
 
 committed: list[Any] = []
 told: list[tuple[str, int]] = []

@@ -24,7 +24,7 @@ from penstock import (
 from penstock.errors import CheckpointError, JobFailedError, ProgramError
 from penstock.testing import LocalRun
 from tests.unit.local_jobs import collect, environment
-from tests.unit.runtime.recovery_bench import Replay, each_record
+from tests.unit.runtime.checkpoint.recovery_bench import Replay, each_record
 
 RECORDS = [(number, number) for number in range(1, 6)]
 calls: list[Any] = []

@@ -12,7 +12,7 @@ from penstock.errors import ProgramError
 from penstock.testing import Transcript, pytest_transcripts, replay_on_spark, run_transcript
 from penstock.testing.comparison import notation
 from penstock.testing.scripted_source import Event, EventKind
-from penstock.vocabulary.rows import Row
+from penstock.vocabulary.types.rows import Row
 
 SUMS = """
     name: sums

@@ -10,7 +10,7 @@ import pytest
 
 import penstock.datastream
 from penstock.api.data_stream import DataStream
-from penstock.vocabulary.process_functions import KeyedProcessFunction
+from penstock.vocabulary.functions.process import KeyedProcessFunction
 
 
 def test_vocabulary_and_api_are_found_under_pyflinks_names() -> None:

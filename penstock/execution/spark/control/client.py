@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.execution.spark.control.connection import hang_up
 from penstock.execution.spark.control.messages import Cancel, Collected, Printed, Register, TaskKey
-from penstock.runtime.codec import encode
-from penstock.runtime.elements import RECORDS
+from penstock.runtime.exchange.codec import encode
+from penstock.runtime.exchange.elements import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.execution.spark.control.connection import hang_up, let_go
 from penstock.execution.spark.control.messages import Register, TaskKey
-from penstock.runtime.clock import monotonic_seconds
+from penstock.foundation.clock import monotonic_seconds
 
 __all__ = ["ControlServer"]
 

@@ -28,7 +28,7 @@ from penstock.execution.spark.internals.context import cancel_jobs
 from penstock.execution.spark.internals.errors import SPARK_ERRORS
 from penstock.execution.spark.internals.plan import run_plan
 from penstock.execution.spark.internals.settings import JOB_PROPERTIES
-from penstock.runtime.watermark_alignment import AlignmentGroups
+from penstock.runtime.time.watermark_alignment import AlignmentGroups
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -47,7 +47,7 @@ from penstock.execution.spark.control.messages import (
 )
 from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
 from penstock.vocabulary.job import CompletableFuture
-from penstock.vocabulary.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from penstock.checkpoint.job_storage import JobStorage
     from penstock.execution.spark.control.server import ControlServer
+    from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
-    from penstock.runtime.clock import Clock
 
 __all__ = ["Checkpoints"]
 

@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import JobCancelledError
-from penstock.runtime.codec import decode
+from penstock.runtime.exchange.codec import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

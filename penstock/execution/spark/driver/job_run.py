@@ -28,10 +28,10 @@ from penstock.execution.spark.driver.collector import Collector
 from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import SourceSplits
+from penstock.foundation.clock import SystemClock
 from penstock.graph.packing import pack_job
-from penstock.runtime.clock import SystemClock
-from penstock.runtime.diagnosis import why_no_output
-from penstock.runtime.no_output_watch import NoOutputWatch
+from penstock.runtime.diagnostics.no_output import why_no_output
+from penstock.runtime.diagnostics.no_output_watch import NoOutputWatch
 from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
 
 if TYPE_CHECKING:

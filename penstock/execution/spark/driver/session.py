@@ -18,7 +18,7 @@ from penstock.execution.spark.internals.context import is_stopped, slot_count
 from penstock.execution.spark.internals.gateway import has_context, start_gateway
 from penstock.execution.spark.internals.settings import CORE_SETTINGS, FORK_SERVER, FORK_SERVER_SETTING, are_missing
 from penstock.execution.spark.internals.version import check_version
-from penstock.runtime.clock import monotonic_seconds, pause
+from penstock.foundation.clock import monotonic_seconds, pause
 
 __all__ = ["acquire_slots", "find_session", "release_slots", "stop_own_session"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import JobFailedError, PenstockError
 from penstock.execution.spark.control.messages import AddSplits
-from penstock.runtime.failure import explain_unusable
-from penstock.runtime.split_enumeration import SplitEnumeration, restored_splits, split_sources
+from penstock.runtime.diagnostics.failure import explain_unusable
+from penstock.runtime.sources.enumeration import SplitEnumeration, restored_splits, split_sources
 from penstock.vocabulary.unusable_value import UnusableValueError
 
 if TYPE_CHECKING:

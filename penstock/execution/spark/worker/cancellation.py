@@ -10,12 +10,12 @@ import traceback
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.clock import monotonic_seconds
+from penstock.foundation.clock import monotonic_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from penstock.runtime.loop import Inbox
+    from penstock.runtime.task.loop import Inbox
 
 __all__ = ["Cancellation", "TaskCancelledError"]
 

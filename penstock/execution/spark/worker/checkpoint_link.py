@@ -20,7 +20,7 @@ from penstock.execution.spark.control.messages import (
     SubtaskFinished,
     TriggerCheckpoint,
 )
-from penstock.runtime.restored import RestoredSubtask
+from penstock.runtime.checkpoint.restoring import RestoredSubtask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from penstock.checkpoint.targets import StoredFiles
     from penstock.connectors.protocols import SourceSplit
     from penstock.execution.spark.control.client import ControlClient
-    from penstock.runtime.snapshots import TaskId
-    from penstock.runtime.task import Task
+    from penstock.runtime.checkpoint.snapshots import TaskId
+    from penstock.runtime.task.task import Task
     from penstock.statestore.handles import SnapshotTarget
 
 __all__ = ["CheckpointAccess", "WorkerLink", "obey_driver"]

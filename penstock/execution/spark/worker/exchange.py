@@ -11,7 +11,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from penstock.runtime.loop import Blocks, Inbox
+    from penstock.runtime.task.loop import Blocks, Inbox
 
 __all__ = ["SCHEMA", "SCHEMA_TEXT", "InboxReader", "InputLostError", "to_batches"]
 

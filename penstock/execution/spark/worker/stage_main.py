@@ -30,14 +30,14 @@ from penstock.execution.spark.control.messages import (
 from penstock.execution.spark.worker.cancellation import Cancellation, TaskCancelledError
 from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess, WorkerLink, obey_driver
 from penstock.execution.spark.worker.exchange import InboxReader, InputLostError, to_batches
+from penstock.foundation.clock import SystemClock
 from penstock.graph.packing import unpack_job
 from penstock.pyflink_alias import install_alias
-from penstock.runtime.clock import SystemClock
-from penstock.runtime.elements import MAX_TIMESTAMP
-from penstock.runtime.failure import explain_failure
-from penstock.runtime.loop import Blocks, Inbox, run_task
-from penstock.runtime.report import report_task
-from penstock.runtime.task import Task
+from penstock.runtime.diagnostics.failure import explain_failure
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP
+from penstock.runtime.task.loop import Blocks, Inbox, run_task
+from penstock.runtime.task.report import report_task
+from penstock.runtime.task.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,18 +13,18 @@ import pyarrow
 import pytest
 from pyarrow import orc, parquet
 
-from penstock.connectors.files.bucket_assigner import BucketAssigner
-from penstock.connectors.files.bulk_writer_avro import AvroBulkWriters, AvroParquetWriters, AvroSchema
-from penstock.connectors.files.bulk_writer_columns import OrcBulkWriters, ParquetBulkWriters
-from penstock.connectors.files.bulk_writer_compress import CompressWriterFactory
-from penstock.connectors.files.bulk_writer_csv import CsvBulkWriters
-from penstock.connectors.files.csv_schema import CsvSchema
-from penstock.connectors.files.sink import FileSink
+from penstock.connectors.files.formats.csv_schema import CsvSchema
+from penstock.connectors.files.sink.bucket_assigner import BucketAssigner
+from penstock.connectors.files.sink.bulk_writers.avro import AvroBulkWriters, AvroParquetWriters, AvroSchema
+from penstock.connectors.files.sink.bulk_writers.columns import OrcBulkWriters, ParquetBulkWriters
+from penstock.connectors.files.sink.bulk_writers.compressed import CompressWriterFactory
+from penstock.connectors.files.sink.bulk_writers.csv import CsvBulkWriters
+from penstock.connectors.files.sink.sink import FileSink
 from penstock.errors import ProgramError, SerializationError
-from penstock.vocabulary.durations import Instant
-from penstock.vocabulary.rows import Row
-from penstock.vocabulary.serialization import Encoder
-from penstock.vocabulary.types import Types
+from penstock.vocabulary.time.durations import Instant
+from penstock.vocabulary.types.catalogue import Types
+from penstock.vocabulary.types.rows import Row
+from penstock.vocabulary.types.serialization import Encoder
 from tests.unit.connectors.file_sink.file_sink_run import FileSinkRun
 
 WORDS = Types.ROW_NAMED(["word", "count"], [Types.STRING(), Types.LONG()])

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.connectors.files.bucket_assigner import BucketAssigner, BucketContext, DateTimeBucketAssigner
-from penstock.connectors.files.part_names import OutputFileConfig
-from penstock.connectors.files.rolling_policy import CheckpointRollingPolicy, DefaultRollingPolicy, RollingPolicy
-from penstock.connectors.files.sink import FileSink, StreamingFileSink
+from penstock.connectors.files.sink.bucket_assigner import BucketAssigner, BucketContext, DateTimeBucketAssigner
+from penstock.connectors.files.sink.part_names import OutputFileConfig
+from penstock.connectors.files.sink.rolling_policy import CheckpointRollingPolicy, DefaultRollingPolicy, RollingPolicy
+from penstock.connectors.files.sink.sink import FileSink, StreamingFileSink
 from penstock.errors import ProgramError, StateRestoreError
-from penstock.vocabulary.serialization import BulkWriter, BulkWriterFactory, Encoder
+from penstock.vocabulary.types.serialization import BulkWriter, BulkWriterFactory, Encoder
 from tests.unit.connectors.file_sink.file_sink_run import FileSinkRun, finished, names
 
 MINUTE = 60_000

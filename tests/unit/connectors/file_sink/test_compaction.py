@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from pyarrow import parquet
 
-from penstock.connectors.files.bucket_assigner import BucketAssigner, BucketContext
-from penstock.connectors.files.bulk_writer_columns import ParquetBulkWriters
-from penstock.connectors.files.compaction import FileCompactor, FileCompactStrategy, OutputStreamBasedFileCompactor
-from penstock.connectors.files.rolling_policy import RollingPolicy
-from penstock.connectors.files.sink import FileSink
+from penstock.connectors.files.sink.bucket_assigner import BucketAssigner, BucketContext
+from penstock.connectors.files.sink.bulk_writers.columns import ParquetBulkWriters
+from penstock.connectors.files.sink.compaction import FileCompactor, FileCompactStrategy, OutputStreamBasedFileCompactor
+from penstock.connectors.files.sink.rolling_policy import RollingPolicy
+from penstock.connectors.files.sink.sink import FileSink
 from penstock.errors import ProgramError
-from penstock.vocabulary.serialization import Encoder
-from penstock.vocabulary.types import Types
+from penstock.vocabulary.types.catalogue import Types
+from penstock.vocabulary.types.serialization import Encoder
 from tests.unit.connectors.file_sink.file_sink_run import FileSinkRun, finished, names
 
 

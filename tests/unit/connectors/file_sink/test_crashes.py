@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.connectors.files.bucket_assigner import BucketAssigner, BucketContext
-from penstock.connectors.files.compaction import FileCompactor, FileCompactStrategy
-from penstock.connectors.files.part_storage import LocalPartStorage
-from penstock.connectors.files.rolling_policy import RollingPolicy
-from penstock.connectors.files.sink import FileSink
-from penstock.vocabulary.serialization import BulkWriter, BulkWriterFactory, Encoder
+from penstock.connectors.files.sink.bucket_assigner import BucketAssigner, BucketContext
+from penstock.connectors.files.sink.compaction import FileCompactor, FileCompactStrategy
+from penstock.connectors.files.sink.part_storage import LocalPartStorage
+from penstock.connectors.files.sink.rolling_policy import RollingPolicy
+from penstock.connectors.files.sink.sink import FileSink
+from penstock.vocabulary.types.serialization import BulkWriter, BulkWriterFactory, Encoder
 from tests.unit.connectors.file_sink.faulty_storage import CopyingStorage, FaultyStorage, Fuse, Killed
 from tests.unit.connectors.file_sink.file_sink_run import FileSinkRun, finished, names
 

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from penstock.connectors.files.bucket_assigner import DateTimeBucketAssigner
-from penstock.connectors.files.bucket_date_pattern import date_pattern
+from penstock.connectors.files.sink.bucket_assigner import DateTimeBucketAssigner
+from penstock.connectors.files.sink.bucket_date_pattern import date_pattern
 from penstock.errors import ProgramError
 
 TIME = datetime(2020, 3, 5, 15, 4, 9, 87_000, tzinfo=UTC)  # a Thursday

@@ -7,13 +7,13 @@ import pickle
 
 import pytest
 
-from penstock.connectors.files.bucket_assigner import BucketAssigner
-from penstock.connectors.files.encoder import CsvEncoder, JsonLinesEncoder, as_encoder, encode_all
-from penstock.connectors.files.rolling_policy import RollingPolicy
-from penstock.connectors.files.sink import FileSink
+from penstock.connectors.files.sink.bucket_assigner import BucketAssigner
+from penstock.connectors.files.sink.encoder import CsvEncoder, JsonLinesEncoder, as_encoder, encode_all
+from penstock.connectors.files.sink.rolling_policy import RollingPolicy
+from penstock.connectors.files.sink.sink import FileSink
 from penstock.errors import ProgramError
-from penstock.vocabulary.rows import Row
-from penstock.vocabulary.serialization import Encoder, SimpleStringSchema
+from penstock.vocabulary.types.rows import Row
+from penstock.vocabulary.types.serialization import Encoder, SimpleStringSchema
 from tests.unit.connectors.file_sink.file_sink_run import FileSinkRun, finished
 
 

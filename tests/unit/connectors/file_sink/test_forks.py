@@ -18,9 +18,9 @@ from penstock import (
     RollingPolicy,
     WatermarkStrategy,
 )
-from penstock.connectors.files.part_storage import ArrowPartStorage, LocalPartStorage
-from penstock.connectors.files.sink_committer import PartCommitter
-from penstock.connectors.files.sink_state import PendingPart
+from penstock.connectors.files.sink.committer import PartCommitter
+from penstock.connectors.files.sink.part_storage import ArrowPartStorage, LocalPartStorage
+from penstock.connectors.files.sink.state import PendingPart
 from penstock.testing.local_checkpoints import LocalCheckpoint
 from penstock.testing.local_run import LocalRun
 from tests.unit.connectors.file_sink.file_sink_run import finished, names
@@ -206,7 +206,7 @@ def test_object_stores_get_names_that_nobody_else_has(tmp_path: Path, monkeypatc
     def storage(location: str) -> tuple[ArrowPartStorage, str]:
         return ArrowPartStorage(fs.LocalFileSystem(), has_rename=False), location
 
-    monkeypatch.setattr("penstock.connectors.files.part_storage.part_storage", storage)
+    monkeypatch.setattr("penstock.connectors.files.sink.part_storage.part_storage", storage)
     out = tmp_path / "out"
     path, _ = savepoint(tmp_path)
     for _ in range(2):  # with the same records: the names must not be the same

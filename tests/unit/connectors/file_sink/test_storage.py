@@ -7,14 +7,14 @@ import resource
 import pytest
 from pyarrow import fs
 
-from penstock.connectors.files.bucket_assigner import BucketAssigner, BucketContext
-from penstock.connectors.files.part_storage import ArrowPartStorage, LocalPartStorage, part_storage
-from penstock.connectors.files.rolling_policy import RollingPolicy
-from penstock.connectors.files.sink import FileSink
-from penstock.connectors.files.sink_committer import PartCommitter
-from penstock.connectors.files.sink_state import OpenPart, PendingPart, WriterState
+from penstock.connectors.files.sink.bucket_assigner import BucketAssigner, BucketContext
+from penstock.connectors.files.sink.committer import PartCommitter
+from penstock.connectors.files.sink.part_storage import ArrowPartStorage, LocalPartStorage, part_storage
+from penstock.connectors.files.sink.rolling_policy import RollingPolicy
+from penstock.connectors.files.sink.sink import FileSink
+from penstock.connectors.files.sink.state import OpenPart, PendingPart, WriterState
 from penstock.errors import CheckpointError
-from penstock.vocabulary.serialization import Encoder
+from penstock.vocabulary.types.serialization import Encoder
 from tests.unit.connectors.file_sink.file_sink_run import FileSinkRun, finished, names
 
 

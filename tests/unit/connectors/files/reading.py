@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock import OutputTag
-from penstock.connectors.files.file_source import FileSource
-from penstock.connectors.files.file_source_split import FileSourceSplit
-from penstock.connectors.files.input_file import InputFile
-from penstock.connectors.files.malformed import MalformedRecords
+from penstock.connectors.files.source.input_file import InputFile
+from penstock.connectors.files.source.malformed import MalformedRecords
+from penstock.connectors.files.source.source import FileSource
+from penstock.connectors.files.source.split import FileSourceSplit
 from penstock.connectors.protocols import ReaderContext, Source
 
 TAG = OutputTag("malformed")
@@ -75,7 +75,7 @@ def source_records(source: Source[Any], parallelism: int = 1, *, side: Collected
 
 def lines_source(*paths: Any, **settings: Any) -> FileSource[str]:
     """The source of text files."""
-    from penstock.connectors.files.stream_format import StreamFormat
+    from penstock.connectors.files.formats.stream import StreamFormat
 
     builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), *paths)
     for name, value in settings.items():

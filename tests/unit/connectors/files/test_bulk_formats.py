@@ -14,13 +14,13 @@ import pytest
 from pyarrow import orc, parquet
 
 from penstock import MalformedRecordError, Row
-from penstock.connectors.files.avro_format import AvroFormat
-from penstock.connectors.files.bulk_format import BulkFormat, BulkReader
-from penstock.connectors.files.orc_format import OrcFormat
-from penstock.connectors.files.parquet_format import ParquetFormat
-from penstock.connectors.files.stream_format import SimpleStreamFormat
+from penstock.connectors.files.formats.avro import AvroFormat
+from penstock.connectors.files.formats.bulk import BulkFormat, BulkReader
+from penstock.connectors.files.formats.orc import OrcFormat
+from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.formats.stream import SimpleStreamFormat
 from penstock.errors import JobFailedError
-from penstock.vocabulary.malformed_record import MalformedRecord
+from penstock.vocabulary.sources.malformed_record import MalformedRecord
 from tests.unit.connectors.files.reading import Collected, input_file, records_of, resumed_everywhere
 
 ROWS = [{"id": number, "name": f"n{number % 3}"} for number in range(1000)]

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import MalformedRecordError, ProgramError, Row
-from penstock.connectors.files import line_cursor
-from penstock.connectors.files.csv_format import CsvFormat
-from penstock.connectors.files.json_lines_format import JsonLinesFormat
+from penstock.connectors.files.formats import line_cursor
+from penstock.connectors.files.formats.csv import CsvFormat
+from penstock.connectors.files.formats.json_lines import JsonLinesFormat
 from tests.unit.connectors.files.reading import Collected, input_file, records_of, resumed_everywhere
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from penstock import MalformedRecordError, ProgramError, Row, Types
-from penstock.connectors.files.csv_reader_format import CsvReaderFormat
-from penstock.connectors.files.csv_schema import CsvSchema, CsvSchemaBuilder
-from penstock.connectors.files.stream_format import StreamFormat
+from penstock.connectors.files.formats.csv_reader_format import CsvReaderFormat
+from penstock.connectors.files.formats.csv_schema import CsvSchema, CsvSchemaBuilder
+from penstock.connectors.files.formats.stream import StreamFormat
 from tests.unit.connectors.files.reading import Collected, input_file, records_of, resumed_everywhere
 
 

@@ -16,12 +16,12 @@ from penstock import (
     TumblingEventTimeWindows,
     WatermarkStrategy,
 )
-from penstock.connectors.files.csv_format import CsvFormat
-from penstock.connectors.files.file_enumerator import FileEnumerator
-from penstock.connectors.files.file_source import FileSource
-from penstock.connectors.files.json_lines_format import JsonLinesFormat
-from penstock.connectors.files.parquet_format import ParquetFormat
-from penstock.connectors.files.stream_format import StreamFormat
+from penstock.connectors.files.formats.csv import CsvFormat
+from penstock.connectors.files.formats.json_lines import JsonLinesFormat
+from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.formats.stream import StreamFormat
+from penstock.connectors.files.source.enumerator import FileEnumerator
+from penstock.connectors.files.source.source import FileSource
 from penstock.testing import build_job
 from penstock.testing.local_run import LocalRun
 from tests.unit.local_jobs import collect, environment, local_run, results, run_locally

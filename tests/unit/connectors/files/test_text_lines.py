@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import MalformedRecordError, ProgramError
-from penstock.connectors.files import line_cursor
-from penstock.connectors.files.stream_format import StreamFormat
+from penstock.connectors.files.formats import line_cursor
+from penstock.connectors.files.formats.stream import StreamFormat
 from penstock.errors import JobFailedError
 from tests.unit.connectors.files.reading import Collected, input_file, records_of, resumed_everywhere
 

@@ -1,0 +1,1 @@
+"""Writers of whole files, by format."""

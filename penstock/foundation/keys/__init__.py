@@ -1,0 +1,1 @@
+"""Which keys are one key, and which subtask owns it."""

@@ -1,0 +1,1 @@
+"""How functions of the program are called, and what they return is handed on."""

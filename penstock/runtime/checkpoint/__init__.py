@@ -1,0 +1,1 @@
+"""A subtask's part in checkpoints: barriers, snapshots, and the way back."""

@@ -1,0 +1,1 @@
+"""Tells why a job failed, or gives no output."""

@@ -1,0 +1,1 @@
+"""The operators of one record at a time, keyed and not, with one input or two."""

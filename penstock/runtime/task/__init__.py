@@ -1,0 +1,1 @@
+"""What runs in one Spark task: the loop, its subtasks, and their chains of operators."""

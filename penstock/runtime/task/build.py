@@ -1,0 +1,95 @@
+"""From what a step says to the operator that does it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.graph import steps
+from penstock.graph.async_step import AsyncWaitStep
+from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
+from penstock.graph.cep.pattern_set_step import PatternSetStep
+from penstock.graph.cep.step import PatternStep
+from penstock.graph.multi_input_steps import CoGroupStep, tagged_key
+from penstock.runtime.async_io.wait import AsyncWaitOperator
+from penstock.runtime.cep.operator import PatternOperator
+from penstock.runtime.cep.pattern_set_operator import PatternSetOperator
+from penstock.runtime.exchange.key_selection import key_function
+from penstock.runtime.operators.batched import FilterBatchesOperator, MapBatchesOperator
+from penstock.runtime.operators.flat_map import FlatMapOperator
+from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
+from penstock.runtime.operators.rolling import ReduceOperator, RollingOperator
+from penstock.runtime.operators.stateful import StatefulOperator
+from penstock.runtime.operators.stateless import FilterOperator, MapOperator
+from penstock.runtime.own_attributes import give_own_attributes
+from penstock.runtime.sinks.functions import CollectOperator, PrintOperator, SinkFunctionOperator
+from penstock.runtime.sinks.writing import GlobalCommitOperator, SinkOperator
+from penstock.runtime.sources.function import SourceFunctionOperator
+from penstock.runtime.sources.splits import SplitSourceOperator
+from penstock.runtime.task.multi_input_builders import MULTI_INPUT_BUILDERS
+from penstock.runtime.time.timestamps import TimestampOperator
+from penstock.runtime.windows.fast.aligned import AlignedWindowOperator, has_aligned_windows
+from penstock.runtime.windows.fast.processing_time import ClockWindowOperator, has_clock_windows
+from penstock.runtime.windows.fast.sessions import SessionOperator, has_plain_sessions
+from penstock.runtime.windows.operator import WindowOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.runtime.operators.operator import Operator
+
+__all__ = ["build_operator"]
+
+
+def _process(step: steps.ProcessStep) -> Operator:
+    return ProcessOperator(step.function) if step.key is None else KeyedProcessOperator(step.function, step.key)
+
+
+def _window(step: steps.WindowStep) -> Operator:
+    if has_aligned_windows(step):
+        return AlignedWindowOperator(step)
+    if has_clock_windows(step):
+        return ClockWindowOperator(step)
+    return SessionOperator(step) if has_plain_sessions(step) else WindowOperator(step)
+
+
+_BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
+    steps.CollectStep: lambda step: CollectOperator(step.collection),
+    steps.FilterStep: lambda step: FilterOperator(step.function, step.key),
+    steps.GlobalCommitStep: lambda step: GlobalCommitOperator(step.sink),
+    steps.FlatMapStep: lambda step: FlatMapOperator(step.function, step.key),
+    steps.MapStep: lambda step: MapOperator(step.function, step.key),
+    steps.PrintStep: lambda step: PrintOperator(step.identifier),
+    steps.ProcessStep: _process,
+    steps.ReduceStep: lambda step: ReduceOperator(step.function, step.key),
+    steps.RollingStep: lambda step: RollingOperator(step.kind, step.position, step.key, step.location),
+    steps.SinkFunctionStep: lambda step: SinkFunctionOperator(step.function, step.key),
+    steps.SinkStep: lambda step: SinkOperator(step.sink, emits_committables=step.emits_committables),
+    steps.SourceFunctionStep: lambda step: SourceFunctionOperator(step.function),
+    steps.SourceStep: lambda step: SplitSourceOperator(step.source, step.strategy),
+    steps.StatefulStep: lambda step: StatefulOperator(step.kind, step.function, step.key),
+    steps.TimestampStep: lambda step: TimestampOperator(step.strategy),
+    steps.WindowStep: _window,
+    AsyncWaitStep: AsyncWaitOperator,
+    FilterBatchesStep: FilterBatchesOperator,
+    MapBatchesStep: MapBatchesOperator,
+    PatternSetStep: PatternSetOperator,
+    PatternStep: PatternOperator,
+    **MULTI_INPUT_BUILDERS,
+}
+
+
+def build_operator(step: steps.Step) -> Operator:
+    """Return a new operator for a step; what it finds keys with checks them and remembers where it failed."""
+    give_own_attributes(step)
+    found: dict[str, Any] = {}
+    if isinstance(step, CoGroupStep):
+        found["input_keys"] = functions = tuple(map(key_function, step.input_keys))
+        found["key"] = tagged_key(*functions)
+    else:
+        selectors = {name: getattr(step, name, None) for name in ("key", "second_key")}
+        found = {name: key_function(selector) for name, selector in selectors.items() if selector is not None}
+        functions = tuple(found.values())
+    operator = _BUILDERS[type(step)](replace(step, **found) if found else step)
+    operator.key_functions = functions
+    return operator

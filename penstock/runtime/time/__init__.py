@@ -1,0 +1,1 @@
+"""Event time and processing time in a subtask: watermarks, timers, callbacks."""

@@ -1,0 +1,198 @@
+"""Timers of one operator: event and processing time, per key and namespace, de-duplicated, deletable, fired in order.
+
+The queue is a heap of distinct timestamps; each timestamp has a dictionary of the owners waiting for it. A timer is
+therefore registered or deleted in constant time once its timestamp is known, duplicates vanish by themselves, and a
+million timers for the same window end cost one heap entry.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.foundation.native import native
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
+from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
+from penstock.vocabulary.time.time_values import whole_millis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from penstock.runtime.time.processing_time import ProcessingTimeService, ScheduledCall
+    from penstock.statestore.backend import KeyContext
+
+__all__ = ["Bucket", "InternalTimers", "OnMoment", "OnTimer", "TimerQueue", "one_by_one"]
+
+OnTimer = Callable[[int, Any, Any], None]
+"""Called with the timestamp, the key and the namespace of a timer that fires."""
+
+Bucket = dict[tuple[Any, Any], None]
+"""The owners that wait for one moment: key and namespace."""
+
+OnMoment = Callable[[int, Bucket], None]
+"""Called with a timestamp and the timers that fire at it, to take out and handle."""
+
+_GONE = object()
+
+
+def one_by_one(on_timer: OnTimer) -> OnMoment:
+    """Returns what takes out the timers of a moment and has each handled by itself."""
+
+    def fire(timestamp: int, bucket: Bucket) -> None:
+        take = bucket.pop
+        # A copy, because a callback may delete timers of the same timestamp or register new ones, which come next.
+        for owner in list(bucket):
+            if take(owner, _GONE) is not _GONE:
+                on_timer(timestamp, owner[0], owner[1])
+
+    return fire
+
+
+class TimerQueue:
+    """The timers of one time domain."""
+
+    __slots__ = ("_heap", "buckets")
+
+    def __init__(self) -> None:
+        self.buckets: dict[int, Bucket] = {}
+        self._heap: list[int] = []
+
+    def add(self, timestamp: int, key: Any, namespace: Any) -> bool:
+        """Register a timer; tell whether it has become the first to fire."""
+        bucket = self.buckets.get(timestamp)
+        if bucket is not None:
+            bucket[key, namespace] = None
+            return False
+        self.buckets[timestamp] = {(key, namespace): None}
+        heapq.heappush(self._heap, timestamp)
+        return self._heap[0] == timestamp
+
+    def remove(self, timestamp: int, key: Any, namespace: Any) -> None:
+        """Delete a timer; one that does not exist is no error."""
+        bucket = self.buckets.get(timestamp)
+        if bucket is not None:
+            bucket.pop((key, namespace), None)
+            if not bucket:
+                # The heap entry stays until it surfaces, unless most of the heap is such leftovers.
+                del self.buckets[timestamp]
+                if len(self._heap) > 64 and len(self._heap) > 2 * len(self.buckets):
+                    self._heap = list(self.buckets)
+                    heapq.heapify(self._heap)
+
+    def first(self) -> int | None:
+        """Return the timestamp of the next timer."""
+        heap = self._heap
+        while heap and heap[0] not in self.buckets:
+            heapq.heappop(heap)
+        return heap[0] if heap else None
+
+    def fire_up_to(self, limit: int, on_moment: OnMoment) -> None:
+        """Fire all timers up to and including a time, also those that are registered meanwhile."""
+        while (timestamp := self.first()) is not None and timestamp <= limit:
+            bucket = self.buckets[timestamp]
+            on_moment(timestamp, bucket)
+            if not bucket and self.buckets.get(timestamp) is bucket:
+                del self.buckets[timestamp]
+
+    def __len__(self) -> int:
+        return sum(len(bucket) for bucket in self.buckets.values())
+
+    def snapshot(self) -> list[tuple[int, Any, Any]]:
+        """Return all timers as ``(timestamp, key, namespace)``."""
+        return [(timestamp, *owner) for timestamp, bucket in self.buckets.items() for owner in bucket]
+
+
+class InternalTimers:
+    """Both timer queues of an operator, tied to its watermark and its clock."""
+
+    def __init__(
+        self,
+        keys: KeyContext,
+        processing_time: ProcessingTimeService,
+        *,
+        on_event_time: OnMoment,
+        on_processing_time: OnMoment,
+    ) -> None:
+        self.keys = keys
+        self.event_timers = TimerQueue()
+        self.processing_timers = TimerQueue()
+        self.current_watermark = MIN_TIMESTAMP
+        self._processing_time = processing_time
+        self._on_event_time = on_event_time
+        self._on_processing_time = on_processing_time
+        self._wake_up: ScheduledCall | None = None
+        if native is not None:
+            # The method of the class does the same; this one needs no frame for a moment that others wait for already.
+            access = native.TimerAccess(keys, self.event_timers.buckets, self.register_event_time_timer)
+            self.register_event_time_timer = access.register_event_time_timer  # type: ignore[method-assign]
+
+    def current_processing_time(self) -> int:
+        """Return the clock's time."""
+        return self._processing_time.clock.now()
+
+    def register_event_time_timer(self, timestamp: int, namespace: Any = None) -> None:
+        """Register an event-time timer for the current key."""
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "register_event_time_timer() was given")
+        timers = self.event_timers
+        bucket = timers.buckets.get(timestamp)
+        if bucket is None:
+            timers.add(timestamp, self.keys.key, namespace)
+        else:  # as add() would, without the call
+            bucket[self.keys.key, namespace] = None
+
+    def delete_event_time_timer(self, timestamp: int, namespace: Any = None) -> None:
+        """Delete an event-time timer of the current key."""
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "delete_event_time_timer() was given")
+        self.event_timers.remove(timestamp, self.keys.key, namespace)
+
+    def register_processing_time_timer(self, timestamp: int, namespace: Any = None) -> None:
+        """Register a processing-time timer for the current key."""
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "register_processing_time_timer() was given")
+        if self.processing_timers.add(timestamp, self.keys.key, namespace):
+            self._schedule_wake_up()
+
+    def delete_processing_time_timer(self, timestamp: int, namespace: Any = None) -> None:
+        """Delete a processing-time timer of the current key."""
+        if type(timestamp) is not int:
+            timestamp = whole_millis(timestamp, "delete_processing_time_timer() was given")
+        self.processing_timers.remove(timestamp, self.keys.key, namespace)
+
+    def advance_watermark(self, timestamp: int) -> None:
+        """Move event time forward and fire what is due."""
+        self.current_watermark = timestamp
+        self.event_timers.fire_up_to(timestamp, self._on_event_time)
+
+    def snapshot(self) -> list[Timer]:
+        """Return all timers of both domains."""
+        waiting = [Timer(*timer, EVENT_TIME) for timer in self.event_timers.snapshot()]
+        return waiting + [Timer(*timer, PROCESSING_TIME) for timer in self.processing_timers.snapshot()]
+
+    def restore(self, timers: Iterable[Timer]) -> None:
+        """Take back timers; those of processing time whose moment has passed fire at once."""
+        for timestamp, key, namespace, domain in timers:
+            queue = self.event_timers if domain == EVENT_TIME else self.processing_timers
+            queue.add(timestamp, key, namespace)
+        self._schedule_wake_up()
+
+    def drop_processing_timers(self) -> None:
+        """Forget the timers of processing time."""
+        self.processing_timers = TimerQueue()
+        self._schedule_wake_up()
+
+    def _schedule_wake_up(self) -> None:
+        first = self.processing_timers.first()
+        if self._wake_up is not None:
+            if first is not None and self._wake_up.time == first:
+                return
+            self._wake_up.cancel()
+        self._wake_up = None if first is None else self._processing_time.schedule(first, self._fire_due)
+
+    def _fire_due(self, _: int) -> None:
+        self._wake_up = None
+        # The limit is read once: a function that registers the next timer from its callback does not starve its input.
+        self.processing_timers.fire_up_to(self._processing_time.timer_time(), self._on_processing_time)
+        self._schedule_wake_up()

@@ -1,0 +1,1 @@
+"""Window operators for the common cases."""

@@ -1,0 +1,93 @@
+"""What a function may ask about the subtask it runs in, and where it gets its keyed state."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from penstock.vocabulary.metrics import MetricGroup
+    from penstock.vocabulary.settings.execution import ExecutionConfig
+    from penstock.vocabulary.state.descriptors import (
+        AggregatingStateDescriptor,
+        ListStateDescriptor,
+        MapStateDescriptor,
+        ReducingStateDescriptor,
+        ValueStateDescriptor,
+    )
+    from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
+
+__all__ = ["KeyedStateStore", "RuntimeContext"]
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+IN = TypeVar("IN")
+ACC = TypeVar("ACC")
+OUT = TypeVar("OUT")
+
+
+class KeyedStateStore(ABC):
+    """Hands out state whose content belongs to the key of the record being processed."""
+
+    @abstractmethod
+    def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
+        """Returns the handle of a state with one value per key."""
+
+    @abstractmethod
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
+        """Returns the handle of a state with a list per key."""
+
+    @abstractmethod
+    def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
+        """Returns the handle of a state with a map per key."""
+
+    @abstractmethod
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
+        """Returns the handle of a state that reduces what is added to one value per key."""
+
+    @abstractmethod
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor[IN, ACC, OUT]
+    ) -> AggregatingState[IN, OUT]:
+        """Returns the handle of a state that aggregates what is added per key."""
+
+
+class RuntimeContext(KeyedStateStore):
+    """Describes the subtask a function runs in and gives access to its keyed state and metrics."""
+
+    @abstractmethod
+    def get_task_name(self) -> str:
+        """Returns the name of the step the function belongs to."""
+
+    @abstractmethod
+    def get_number_of_parallel_subtasks(self) -> int:
+        """Returns the parallelism of the step."""
+
+    @abstractmethod
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """Returns the number of key groups, the upper bound of the parallelism."""
+
+    @abstractmethod
+    def get_index_of_this_subtask(self) -> int:
+        """Returns the number of this subtask, from 0 to the parallelism minus 1."""
+
+    @abstractmethod
+    def get_attempt_number(self) -> int:
+        """Returns how often the job has been restarted, 0 for the first run."""
+
+    @abstractmethod
+    def get_task_name_with_subtasks(self) -> str:
+        """Returns the name with the subtask, for example ``Map (3/6)``."""
+
+    @abstractmethod
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """Returns a global job parameter, or ``default_value`` if it is not set."""
+
+    @abstractmethod
+    def get_metrics_group(self) -> MetricGroup:
+        """Returns the metric group of the step, where counters, gauges, meters and distributions are registered."""
+
+    @abstractmethod
+    def get_execution_config(self) -> ExecutionConfig:
+        """Returns the execution config of the job."""

@@ -1,0 +1,1 @@
+"""State as a program describes, sees and keeps it."""

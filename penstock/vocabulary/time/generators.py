@@ -1,0 +1,121 @@
+"""The running part of a watermark strategy: it watches timestamps and says how far event time has come.
+
+A generator is made once per source split or subtask. The runtime drops watermarks that do not advance.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from penstock.errors import ProgramError
+from penstock.vocabulary.time.durations import to_millis
+from penstock.vocabulary.time.watermarks import MIN_TIMESTAMP, Watermark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.vocabulary.time.durations import TimeLength
+
+__all__ = [
+    "AscendingTimestampsWatermarks",
+    "BoundedOutOfOrdernessWatermarks",
+    "MaxTimestampGenerator",
+    "NoWatermarksGenerator",
+    "WatermarkGenerator",
+    "WatermarkOutput",
+]
+
+T = TypeVar("T")
+
+
+class WatermarkOutput(ABC):
+    """Takes what a generator says about time."""
+
+    @abstractmethod
+    def emit_watermark(self, watermark: Watermark) -> None:
+        """Advances event time to the watermark; a watermark that is not later than the last one has no effect."""
+
+    @abstractmethod
+    def mark_idle(self) -> None:
+        """Says that downstream time need not wait for this input until it is active again."""
+
+    @abstractmethod
+    def mark_active(self) -> None:
+        """Says that this input counts again."""
+
+
+class WatermarkGenerator(ABC, Generic[T]):
+    """Derives watermarks from records, from the passing of time, or from both."""
+
+    # Whether the generator must see every record. Those that only need timestamps get them by ``observe``.
+    per_record: ClassVar[bool] = True
+
+    @abstractmethod
+    def on_event(self, event: T, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Sees a record that has just gone downstream; may emit a watermark."""
+
+    @abstractmethod
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Runs at every auto-watermark interval, also without data; may emit a watermark."""
+
+    def set_clock(self, clock: Callable[[], int]) -> None:
+        """Hands over the clock of the runtime, before the first record."""
+
+
+class MaxTimestampGenerator(WatermarkGenerator[Any]):
+    """Is a generator for which the largest timestamp of a run of records says as much as all of them."""
+
+    per_record: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Goes back to one call per record for a subclass that has its own ``on_event``."""
+        super().__init_subclass__(**kwargs)
+        if cls.on_event is not MaxTimestampGenerator.on_event:
+            cls.per_record = True
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Observes the timestamp of the record."""
+        self.observe(event_timestamp)
+
+    @abstractmethod
+    def observe(self, max_timestamp: int) -> None:
+        """Takes in the largest timestamp of one or more records."""
+
+
+class BoundedOutOfOrdernessWatermarks(MaxTimestampGenerator):
+    """Follows the largest timestamp at a fixed distance: watermark = max - bound - 1 ms."""
+
+    def __init__(self, max_out_of_orderness: TimeLength) -> None:
+        self._bound = to_millis(max_out_of_orderness)
+        if self._bound < 0:
+            msg = f"The bound of out-of-orderness must not be negative, but is {max_out_of_orderness!r}."
+            raise ProgramError(msg)
+        # So that the watermark before the first record is exactly the smallest timestamp.
+        self._max_timestamp = MIN_TIMESTAMP + self._bound + 1
+
+    def observe(self, max_timestamp: int) -> None:
+        """Remembers the timestamp if it is the largest so far."""
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp = max_timestamp
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emits the watermark."""
+        output.emit_watermark(Watermark(self._max_timestamp - self._bound - 1))
+
+
+class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
+    """Follows timestamps that never decrease: watermark = max - 1 ms."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class NoWatermarksGenerator(MaxTimestampGenerator):
+    """Never emits a watermark, for programs in processing time and sources that emit their own."""
+
+    def observe(self, max_timestamp: int) -> None:
+        """Ignores the timestamp."""
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emits nothing."""
