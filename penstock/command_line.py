@@ -157,6 +157,7 @@ def _doctor(_: argparse.Namespace) -> int:
         ("PySpark", _package("pyspark")),
         ("PyArrow", _package("pyarrow")),
         ("Accelerator", (True, _accelerator())),
+        ("Interpreter tricks", (True, _interpreter_tricks())),
     ]
     for name, (is_fine, found) in checks:
         sys.stdout.write(f"{'ok     ' if is_fine else 'MISSING'} {name}: {found}\n")
@@ -188,6 +189,22 @@ def _accelerator() -> str:
     if is_there:
         return f"{found} is not in use: {VARIABLE} says so, or it is of another version than penstock"
     return "not installed (optional; pip install ./native in Penstock's sources)"
+
+
+def _interpreter_tricks() -> str:
+    """Say which of the ways to make jobs faster that depend on the interpreter are in use here."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
+    from penstock.runtime import interpreter_tricks
+    from penstock.runtime.interpreter_tricks.switch import TRICKS, why_off
+
+    for module in iter_modules(interpreter_tricks.__path__, f"{interpreter_tricks.__name__}."):
+        import_module(module.name)
+    if reason := why_off():
+        return f"not in use: {reason}"
+    failed = [trick.name for trick in TRICKS if not trick.works]
+    return "in use" if not failed else f"in use, but not where: {', '.join(failed)} (this interpreter is another one)"
 
 
 def _package(name: str) -> tuple[bool, str]:

@@ -4,8 +4,8 @@ A step may change an object after it has emitted it, and so may whoever receives
 must therefore be two objects, unless nothing can change it. Numbers, texts, tuples of them, enumerations and frozen
 dataclasses cannot change; a look at types tells that, and such values are handed on as they are.
 
-The accelerator does the same with a look at reference counts in addition: a list or dictionary that nobody else refers
-to need not be copied either.
+Results are handed over by :mod:`penstock.runtime.interpreter_tricks.handover`, which uses what is here or, with the
+accelerator, a look at reference counts in addition.
 """
 
 from __future__ import annotations
@@ -259,5 +259,4 @@ if native is not None:
     native.prepare_handover(_classify, _copied_deeply, _Example())
     are_fixed = native.are_fixed
     copied = native.copied
-    copied_run, protect_run = native.copied_run, native.protect_run
-    handed_over = native.handed_over
+    copied_run = native.copied_run

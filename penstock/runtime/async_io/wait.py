@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.async_io.event_loop_thread import EventLoopThread
 from penstock.runtime.async_io.queues import AnswerQueue, Marker, OrderedAnswers, Request, UnorderedAnswers
+from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.task.context import prepare_function
-from penstock.statestore.copying import protect_run
 from penstock.vocabulary.state.descriptors import ListStateDescriptor
 from penstock.vocabulary.unusable_value import UnusableValueError, shown
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.foundation.clock import monotonic_seconds
 from penstock.foundation.native import native
-from penstock.runtime.last_yield import stopped
+from penstock.runtime.interpreter_tricks.handover import counts_references
+from penstock.runtime.interpreter_tricks.last_yield import stopped
 from penstock.runtime.time.timers import one_by_one
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.copying import as_it_is, copied
@@ -197,7 +198,7 @@ def _call_for_timers_natively(
     native.fire_timers(timestamp, bucket, call, keys, KeyContext, context, results, times, protects)
 
 
-call_for_each = _call_for_each if native is None else _call_for_each_natively
-call_for_timers = _call_for_timers if native is None else _call_for_timers_natively
-gather_all = _gather_all if native is None else _gather_all_natively
-gather_more = _gather_more if native is None else _gather_more_natively
+call_for_each = _call_for_each_natively if counts_references else _call_for_each
+call_for_timers = _call_for_timers_natively if counts_references else _call_for_timers
+gather_all = _gather_all_natively if counts_references else _gather_all
+gather_more = _gather_more_natively if counts_references else _gather_more

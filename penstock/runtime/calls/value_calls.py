@@ -10,7 +10,6 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from penstock.foundation.native import native
 from penstock.statestore.copying import copied
 from penstock.vocabulary.unusable_value import none_returned
 
@@ -85,8 +84,3 @@ def reduce_each(
                 raise none_returned(function, "reduce", value)
         entries[key] = result
         results.append(copied(result) if protects else result)
-
-
-if native is not None:
-    # What the accelerator finds in reference counts depends on how the interpreter calls it, so it is tried here.
-    map_each(lambda value: value, [[]], [], native.count_references)

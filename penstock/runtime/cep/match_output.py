@@ -9,9 +9,10 @@ from penstock.runtime.calls.functions import resolve_function
 from penstock.runtime.calls.pending_results import PendingResults
 from penstock.runtime.calls.record_calls import gather_all
 from penstock.runtime.cep.runs import events_of
+from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.process import with_collector
 from penstock.runtime.task.context import FunctionContext, prepare_function
-from penstock.statestore.copying import as_it_is, copied, protect_run
+from penstock.statestore.copying import as_it_is, copied
 from penstock.vocabulary.cep.pattern_functions import (
     PatternFlatTimeoutFunction,
     PatternProcessFunction,

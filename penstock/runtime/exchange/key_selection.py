@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import UnusableKeyError
 from penstock.foundation.keys.equality import PLAIN_KINDS, canonical
 from penstock.foundation.native import native
-from penstock.runtime.exchange.key_functions import simplified, the_record
+from penstock.runtime.exchange.key_functions import the_record
+from penstock.runtime.interpreter_tricks.parts_taken import simplified
 from penstock.runtime.task.context import FunctionContext
 from penstock.vocabulary.functions.basic import Function
 

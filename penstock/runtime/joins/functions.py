@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.calls.functions import ListCollector, resolve_function, takes_collector
 from penstock.runtime.calls.value_calls import reused
+from penstock.runtime.interpreter_tricks.handover import handed_over
 from penstock.runtime.operators.process import with_collector
-from penstock.statestore.copying import handed_over
 from penstock.vocabulary.functions.basic import CoGroupFunction, FlatJoinFunction, JoinFunction
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.calls.functions import resolve_function
+from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.stateless import FunctionOperator
-from penstock.statestore.copying import protect_run
 from penstock.vocabulary.functions.batch import FilterBatchesFunction, MapBatchesFunction
 from penstock.vocabulary.unusable_value import UnusableValueError, shown
 

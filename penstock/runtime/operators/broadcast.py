@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.errors import StateAccessError
 from penstock.runtime.calls.sliced_calls import SlicedCallsOperator
-from penstock.runtime.last_yield import returning
+from penstock.runtime.interpreter_tricks.last_yield import returning
 from penstock.runtime.operators.process import KeyedProcessOperator, RecordContext, TimerContext, with_collector
 from penstock.runtime.time.timer_service import UnkeyedTimerService
 from penstock.vocabulary.functions.broadcast import BroadcastProcessFunction, KeyedBroadcastProcessFunction

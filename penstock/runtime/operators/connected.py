@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.calls.sliced_calls import SlicedCallsOperator
 from penstock.runtime.calls.value_calls import map_each
 from penstock.runtime.exchange.key_functions import keys_of
-from penstock.runtime.last_yield import returning
+from penstock.runtime.interpreter_tricks.last_yield import returning
 from penstock.runtime.operators.process import KeyedProcessOperator, RecordContext, TimerContext, with_collector
 from penstock.runtime.operators.stateless import FunctionOperator
 from penstock.runtime.time.timer_service import UnkeyedTimerService

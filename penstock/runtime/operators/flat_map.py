@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.calls.functions import ListCollector, resolve_function, takes_collector
 from penstock.runtime.calls.sliced_calls import SlicedCallsOperator, UnfinishedRun
-from penstock.runtime.last_yield import returning
+from penstock.runtime.interpreter_tricks.last_yield import returning
 from penstock.statestore.copying import are_fixed, copied_run
 from penstock.vocabulary.functions.basic import FlatMapFunction, Function
 from penstock.vocabulary.functions.checkpointed import CheckpointedFunction

@@ -10,7 +10,7 @@ from penstock.runtime.calls.functions import ListCollector, takes_collector
 from penstock.runtime.calls.record_calls import call_for_timers, gather_all
 from penstock.runtime.calls.sliced_calls import SlicedCallsOperator
 from penstock.runtime.exchange.key_functions import keys_of
-from penstock.runtime.last_yield import returning
+from penstock.runtime.interpreter_tricks.last_yield import returning
 from penstock.runtime.time.timer_service import KeyedTimerService, UnkeyedTimerService
 from penstock.runtime.time.timers import InternalTimers, one_by_one
 from penstock.vocabulary.functions.process import KeyedProcessFunction

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.calls.functions import resolve_function
 from penstock.runtime.calls.value_calls import reduce_each
 from penstock.runtime.exchange.key_functions import keys_of
+from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.stateless import FunctionOperator
-from penstock.statestore.copying import copied, protect_run
+from penstock.statestore.copying import copied
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.functions.basic import ReduceFunction
 from penstock.vocabulary.functions.fields import FieldReducer

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.calls.functions import resolve_function
 from penstock.runtime.calls.value_calls import filter_each, map_each, reused
-from penstock.runtime.harmless_functions import are_built_in, can_only_compute, chosen, computed
+from penstock.runtime.interpreter_tricks.handover import handed_over
+from penstock.runtime.interpreter_tricks.harmless_functions import are_built_in, can_only_compute, chosen, computed
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.task.context import open_function
-from penstock.statestore.copying import handed_over
 from penstock.vocabulary.functions.basic import FilterFunction, Function, MapFunction
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, Sp
 from penstock.runtime.calls.unusable_results import require_made
 from penstock.runtime.checkpoint.awaiting_completion import AwaitingCompletion
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP
+from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.sources.enumeration import SplitEnumeration
 from penstock.runtime.sources.read_checks import checked_read
 from penstock.runtime.task.pacing import LONGEST_RUN, Pacer
 from penstock.runtime.time.valve import WatermarkValve
 from penstock.runtime.time.watermark_assigner import WatermarkAssigner
-from penstock.statestore.copying import protect_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,13 +15,13 @@ from penstock.runtime.async_io.wait import AsyncWaitOperator
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.runtime.cep.pattern_set_operator import PatternSetOperator
 from penstock.runtime.exchange.key_selection import key_function
+from penstock.runtime.interpreter_tricks.own_attributes import give_own_attributes
 from penstock.runtime.operators.batched import FilterBatchesOperator, MapBatchesOperator
 from penstock.runtime.operators.flat_map import FlatMapOperator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.rolling import ReduceOperator, RollingOperator
 from penstock.runtime.operators.stateful import StatefulOperator
 from penstock.runtime.operators.stateless import FilterOperator, MapOperator
-from penstock.runtime.own_attributes import give_own_attributes
 from penstock.runtime.sinks.functions import CollectOperator, PrintOperator, SinkFunctionOperator
 from penstock.runtime.sinks.writing import GlobalCommitOperator, SinkOperator
 from penstock.runtime.sources.function import SourceFunctionOperator

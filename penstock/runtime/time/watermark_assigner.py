@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
-from penstock.runtime.exchange.key_functions import simplified_extractor
 from penstock.runtime.exchange.runs import are_all
+from penstock.runtime.interpreter_tricks.parts_taken import simplified_extractor
 from penstock.vocabulary.time.generators import MaxTimestampGenerator, WatermarkOutput
 from penstock.vocabulary.time.time_values import whole_millis
 from penstock.vocabulary.time.watermarks import Watermark

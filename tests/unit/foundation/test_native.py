@@ -25,8 +25,8 @@ from penstock.foundation.native import VARIABLE, native
 from penstock.runtime.calls import record_calls, value_calls
 from penstock.runtime.calls.context_access import ContextAccess
 from penstock.runtime.exchange import partitioners
+from penstock.runtime.interpreter_tricks.handover import handed_over
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.copying import handed_over
 from penstock.statestore.heap import HeapStateBackend
 
 IS_OFF = os.environ.get(VARIABLE) == "off"

@@ -12,8 +12,7 @@ For every record, the interpreter makes a generator, runs it, runs it again to f
 away, which can take longer than what the function does. Where nothing follows a ``yield``, ``return (total,)`` gives
 the same results: a function returns them as anything that can be iterated. Here the bytecode of such functions is
 changed accordingly, in a copy. A function that does anything after a ``yield``, yields in a loop or within ``try`` or
-``with``, or returns something else than ``None``, stays as it is, and so do all functions of interpreters with another
-bytecode than expected.
+``with``, or returns something else than ``None``, stays as it is.
 
 A generator turns a ``StopIteration`` of its own into a ``RuntimeError``. From Python 3.12 on, the bytecode does that;
 whoever calls functions made here does it for 3.11: see :func:`stopped`.
@@ -26,6 +25,8 @@ import inspect
 from itertools import pairwise
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
+
+from penstock.runtime.interpreter_tricks.switch import Trick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +42,9 @@ _CONVERTS_STOP_ITERATION = 3
 def returning(call: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function with the same results as a given one that makes no generator, if possible; or the given one."""
     function = call.__func__ if isinstance(call, MethodType) else call
-    if not _WORKS or not isinstance(function, FunctionType) or not inspect.isgeneratorfunction(function):
+    if not isinstance(function, FunctionType) or not inspect.isgeneratorfunction(function):
+        return call
+    if not _TRICK.is_in_use():
         return call
     code = _changed(function.__code__)
     if code is None:
@@ -125,21 +128,21 @@ def _steps(instructions: list[dis.Instruction], place: int) -> Iterator[dis.Inst
         place += 1
 
 
-def _works() -> bool:
-    """Tell whether this interpreter's bytecode is as expected, by an example."""
-
+def _trial() -> bool:
     def example(value: int, most: int = 2) -> Any:
         if value > most:
             yield value, most
 
-    try:
-        code = _changed(example.__code__)
-        if code is None:
-            return False
-        made = FunctionType(code, example.__globals__, "example", example.__defaults__)
-        return (made(1), made(3), made(3, 4)) == (None, ((3, 2),), None)
-    except (KeyError, ValueError, TypeError):
+    def goes_on(value: int) -> Any:
+        yield value
+        seen.append(value)
+
+    seen: list[int] = []
+    code = _changed(example.__code__)
+    if code is None or _changed(goes_on.__code__) is not None:
         return False
+    made = FunctionType(code, example.__globals__, "example", example.__defaults__)
+    return (made(1), made(3), made(3, 4)) == (None, ((3, 2),), None)
 
 
-_WORKS = _works()
+_TRICK = Trick("functions whose last act is to yield return instead", _trial)

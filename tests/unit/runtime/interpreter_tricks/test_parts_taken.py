@@ -15,7 +15,8 @@ from penstock import (
     UserFunctionError,
     WatermarkStrategy,
 )
-from penstock.runtime.exchange.key_functions import keys_of, simplified, simplified_extractor, the_record
+from penstock.runtime.exchange.key_functions import keys_of, the_record
+from penstock.runtime.interpreter_tricks.parts_taken import simplified, simplified_extractor
 from tests.unit.local_jobs import environment, results, run_locally
 
 
@@ -114,7 +115,7 @@ def test_a_selector_that_fails_is_shown_with_its_record(selector: Any, paralleli
         run_locally(env)
     message = str(raised.value)
     assert "IndexError" in message
-    assert "test_key_functions.py" in message
+    assert "test_parts_taken.py" in message
     assert "return value[1]" in message or "lambda record" in message
     assert "record     ''" in message
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import KeyedProcessFunction, OutputTag, ProcessFunction, UserFunctionError
-from penstock.runtime.last_yield import returning
+from penstock.runtime.interpreter_tricks.last_yield import returning
 from tests.unit.local_jobs import environment, results, run_locally
 
 

@@ -13,6 +13,8 @@ import inspect
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from penstock.runtime.interpreter_tricks.switch import Trick
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,9 +23,10 @@ __all__ = ["are_built_in", "can_only_compute", "chosen", "computed"]
 _COMPUTING = frozenset(
     {
         "BINARY_OP", "BINARY_SLICE", "BINARY_SUBSCR", "BUILD_CONST_KEY_MAP", "BUILD_LIST", "BUILD_MAP",
-        "BUILD_SLICE", "BUILD_STRING", "BUILD_TUPLE", "CACHE", "COMPARE_OP", "CONTAINS_OP", "COPY", "EXTENDED_ARG",
-        "FORMAT_SIMPLE", "FORMAT_VALUE", "IS_OP", "JUMP_FORWARD", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP",
-        "LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "NOP", "POP_JUMP_FORWARD_IF_FALSE",
+        "BUILD_SLICE", "BUILD_STRING", "BUILD_TUPLE", "CACHE", "COMPARE_OP", "CONTAINS_OP", "CONVERT_VALUE", "COPY",
+        "EXTENDED_ARG", "FORMAT_SIMPLE", "FORMAT_VALUE", "FORMAT_WITH_SPEC", "IS_OP", "JUMP_FORWARD",
+        "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP", "LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK",
+        "LOAD_FAST_LOAD_FAST", "NOP", "POP_JUMP_FORWARD_IF_FALSE",
         "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_IF_FALSE",
         "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "POP_JUMP_IF_TRUE", "POP_TOP", "RESUME", "RETURN_CONST",
         "RETURN_VALUE", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "SWAP", "TO_BOOL",
@@ -37,6 +40,10 @@ _BUILT_IN = frozenset({int, float, str, bytes, bool, tuple, list, dict})
 
 def can_only_compute(function: Any) -> bool:
     """Tell whether a function of one argument does nothing but compute a result from it."""
+    return _computes(function) and _TRICK.is_in_use()
+
+
+def _computes(function: Any) -> bool:
     if not isinstance(function, FunctionType) or function.__defaults__ or function.__kwdefaults__:
         return False
     code = function.__code__
@@ -77,3 +84,19 @@ def chosen(function: Callable[[Any], Any], values: list[Any]) -> list[Any] | Non
 def are_built_in(values: list[Any]) -> bool:
     """Tell, by the first of them, whether records are of built-in types, whose operations keep nothing either."""
     return values[0].__class__ in _BUILT_IN
+
+
+def _trial() -> bool:
+    harmless = [lambda record: record, lambda record: (record[0], record[1] * 2), lambda record: not record > 1]
+    others = [
+        lambda record: record.append(1),
+        lambda record: record.field,
+        lambda record: [each for each in record],  # noqa: C416 - a loop is meant here
+        lambda _: TYPE_CHECKING,
+        lambda record: (yield record),
+        lambda record: record.__setitem__(0, 1),
+    ]
+    return all(map(_computes, harmless)) and not any(map(_computes, others))
+
+
+_TRICK = Trick("results of functions that can only compute are not looked at", _trial)

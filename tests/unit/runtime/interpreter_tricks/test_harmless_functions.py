@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.runtime.harmless_functions import can_only_compute, computed
+from penstock.runtime.interpreter_tricks.harmless_functions import can_only_compute, computed
 
 SHARED: list[Any] = []
 
