@@ -166,7 +166,7 @@ def _doctor(_: argparse.Namespace) -> int:
 
 def _python() -> tuple[bool, str]:
     version = ".".join(map(str, sys.version_info[:3]))
-    return sys.version_info >= (3, 11), f"{version} at {sys.executable} (needs 3.11 or newer)"
+    return (3, 11) <= sys.version_info < (3, 14), f"{version} at {sys.executable} (needs 3.11, 3.12 or 3.13)"
 
 
 def _java() -> tuple[bool, str]:
@@ -181,14 +181,11 @@ def _java() -> tuple[bool, str]:
 
 def _accelerator() -> str:
     """Say whether the part in C is in use; jobs run without it as well."""
-    from penstock.foundation.native import VARIABLE, native
+    from penstock.foundation.native import accelerator, native
 
     if native is not None:
-        return "in use"
-    is_there, found = _package("penstock-native")
-    if is_there:
-        return f"{found} is not in use: {VARIABLE} says so, or it is of another version than penstock"
-    return "not installed (optional; pip install ./native in Penstock's sources)"
+        return f"{accelerator}, from {native.__file__}"
+    return f"{accelerator} (optional: pip install 'penstock[native]')"
 
 
 def _interpreter_tricks() -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from penstock.foundation.native import native
 from tests.spark.processes import program
 from tests.spark.test_programs import copy
 
@@ -64,13 +65,21 @@ def check(output: str, *, is_shipped: bool) -> None:
     if is_shipped:
         assert re.search(r"/penstock-\w+\.zip/penstock/__init__\.py$", penstock_file)
         assert re.search(r"/shapes-\w+\.zip/shapes\.py$", shapes_file)
-    assert lines[2] == "daemons 2"  # one per executor
-    printed = [re.fullmatch(r"line:([1-4])> ((\d{6})\3*)", line) for line in lines[3:203]]
+    places = ast.literal_eval(lines[2].removeprefix("accelerator from "))
+    if native is not None and is_shipped:
+        # Executors on the driver's machine have one of their own, too; the one that was sent comes first.
+        name = Path(native.__file__).name
+        assert [Path(place).name for place in places] == [name, name]
+        assert native.__file__ not in places
+    elif native is not None:
+        assert places == [native.__file__]
+    assert lines[3] == "daemons 2"  # one per executor
+    printed = [re.fullmatch(r"line:([1-4])> ((\d{6})\3*)", line) for line in lines[4:204]]
     assert all(printed), "a line is torn"
     assert sorted(int(found[3]) for found in printed if found) == list(range(1, 201))
     assert {len(found[2]) for found in printed if found} == {30_000}
     assert {found[1] for found in printed if found} == {"1", "2", "3", "4"}
-    failure = [line for line in lines[203:] if not line.startswith("quotient:")]
+    failure = [line for line in lines[204:] if not line.startswith("quotient:")]
     assert re.fullmatch(r"divide \([1-4]/4\)", failure[0])
     assert failure[1] == "Traceback (most recent call last):"
     assert re.search(r"cluster_job\.py\", line \d+, in <lambda>$", failure[2])  # the user's own line, nothing before it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.native import accelerator
 from penstock.runtime.sources.splits import SplitSourceOperator
 from penstock.runtime.time.timers import InternalTimers
 from penstock.runtime.time.timestamps import TimestampOperator
@@ -30,6 +31,7 @@ def _report_subtask(subtask: Subtask) -> dict[str, Any]:
         "records_in": subtask.records_in,
         "records_out": sum(writer.records for writer in subtask.chain.writers),
         "is_finished": subtask.is_finished,
+        "accelerator": accelerator,
         "watermark": valve.watermark,
         "is_idle": valve.is_idle,
         "channels": [

@@ -15,7 +15,9 @@ class Where(MapFunction):
     def map(self, value):
         import os
 
-        return value, penstock.__file__, shapes.__file__, os.getppid()
+        from penstock.foundation.native import native
+
+        return value, penstock.__file__, shapes.__file__, getattr(native, "__file__", ""), os.getppid()
 
 
 def long_line(number):
@@ -31,8 +33,9 @@ def main():
     with env.from_sequence(1, 40).rebalance().map(Where()).execute_and_collect() as records:
         found = list(records)
     assert sorted(value for value, *_ in found) == list(range(1, 41))
-    print("penstock from", sorted({file for _, file, _, _ in found}))
-    print("shapes from", sorted({file for _, _, file, _ in found}))
+    print("penstock from", sorted({file for _, file, *_ in found}))
+    print("shapes from", sorted({file for _, _, file, *_ in found}))
+    print("accelerator from", sorted({file for *_, file, _ in found}))
     print("daemons", len({parent for *_, parent in found}))
     env.from_sequence(1, 200).map(long_line).print("line")
     env.execute("long lines")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,13 +22,15 @@ from hypothesis import strategies as st
 from penstock import Types, ValueState, ValueStateDescriptor
 from penstock.errors import StateAccessError
 from penstock.foundation.keys.groups import TargetCache
-from penstock.foundation.native import VARIABLE, native
+from penstock.foundation.native import VARIABLE, accelerator, native
 from penstock.runtime.calls import record_calls, value_calls
 from penstock.runtime.calls.context_access import ContextAccess
 from penstock.runtime.exchange import partitioners
 from penstock.runtime.interpreter_tricks.handover import handed_over
+from penstock.runtime.task.report import report_task
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.heap import HeapStateBackend
+from tests.unit.local_jobs import environment, local_run
 
 IS_OFF = os.environ.get(VARIABLE) == "off"
 needs_native = pytest.mark.skipif(native is None, reason="the accelerator is not in use")
@@ -43,9 +46,54 @@ def test_it_is_in_use_where_it_can_be_built() -> None:
 
 def test_it_can_be_switched_off() -> None:
     program = "from penstock.foundation.native import native; print(native)"
-    environment = os.environ | {VARIABLE: "off"}
-    said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    variables = os.environ | {VARIABLE: "off"}
+    said = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=True)
     assert said.stdout == "None\n"
+
+
+SAYS = """
+from penstock.foundation.native import accelerator, native
+import penstock.runtime.time.timers
+
+print(native, accelerator)
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("INTERFACE = 3", "of another version than penstock (interface 3, needed is "),
+        ("", "of another version than penstock (interface None, needed is "),
+        ("import nowhere_to_be_found", "cannot be imported: No module named 'nowhere_to_be_found'"),
+    ],
+)
+def test_one_that_cannot_be_used_is_told_of_once(content: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "penstock_native.py").write_text(content)
+    search_path = os.pathsep.join([str(tmp_path), *sys.path])
+    variables = {name: value for name, value in os.environ.items() if name != VARIABLE} | {"PYTHONPATH": search_path}
+    done = subprocess.run([sys.executable, "-c", SAYS], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"None {said}")
+    assert done.stderr.count("The accelerator is not in use") == 1
+    assert said in done.stderr
+
+
+def test_a_task_reports_whether_it_is_in_use() -> None:
+    env = environment()
+    env.from_collection([1]).map(lambda value: value).print()
+    run = local_run(env)
+    reports = [report for task in run.tasks for report in report_task(task)["subtasks"].values()]
+    assert {report["accelerator"] for report in reports} == {accelerator}
+
+
+def test_the_extra_names_the_accelerator_of_this_version() -> None:
+    root = Path(__file__).parents[3]
+    penstock, its_accelerator = (
+        tomllib.loads((root / directory / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        for directory in (".", "native")
+    )
+    assert penstock["optional-dependencies"]["native"] == [f"{its_accelerator['name']}=={its_accelerator['version']}"]
+    assert its_accelerator["version"] == penstock["version"]
+    assert its_accelerator["requires-python"] == penstock["requires-python"]
 
 
 STORES = """
@@ -70,10 +118,8 @@ def test_state_is_stored_alike() -> None:
     """What was stored with the accelerator can be restored without it: it is the same, byte by byte."""
     found = set()
     for wanted in ("on", "off"):
-        environment = os.environ | {VARIABLE: wanted}
-        said = subprocess.run(
-            [sys.executable, "-c", STORES], env=environment, capture_output=True, text=True, check=True
-        )
+        variables = os.environ | {VARIABLE: wanted}
+        said = subprocess.run([sys.executable, "-c", STORES], env=variables, capture_output=True, text=True, check=True)
         found.add(said.stdout)
     assert len(found) == 1
     assert len(found.pop()) == 65

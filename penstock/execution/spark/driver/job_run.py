@@ -29,6 +29,7 @@ from penstock.execution.spark.driver.session import acquire_slots, find_session,
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import SourceSplits
 from penstock.foundation.clock import SystemClock
+from penstock.foundation.native import accelerator
 from penstock.graph.packing import pack_job
 from penstock.runtime.diagnostics.no_output import why_no_output
 from penstock.runtime.diagnostics.no_output_watch import NoOutputWatch
@@ -93,7 +94,12 @@ class JobRun:
     def start(self) -> None:
         """Start the supervising thread."""
         _log.info(
-            "job %r (%s): %d subtasks on %s", self.job.name, self.job.id, self.job.plan.subtasks, self.web_address()
+            "job %r (%s): %d subtasks on %s, accelerator %s",
+            self.job.name,
+            self.job.id,
+            self.job.plan.subtasks,
+            self.web_address(),
+            accelerator,
         )
         for guarantee in self.job.guarantees:
             print(f"penstock: job {self.job.name!r}: {guarantee}", file=sys.stderr)

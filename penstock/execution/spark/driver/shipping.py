@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import sys
 import tempfile
 import zipfile
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cloudpickle
+
+from penstock.foundation.native import native
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -29,6 +32,7 @@ def ship_code(context: SparkContext, python_files: list[str]) -> None:
     """Make Penstock, the user's own modules and the given files importable in the workers of a Spark context."""
     if (str(context.applicationId), "penstock") not in _shipped:  # it does not change while the program runs
         _ship_packages(context, "penstock", [_PACKAGE, Path(cloudpickle.__file__).parent])
+        _ship_accelerator(context)
         _shipped.add((str(context.applicationId), "penstock"))
     for package in _user_packages():
         _ship_packages(context, package.stem, [package])
@@ -38,6 +42,16 @@ def ship_code(context: SparkContext, python_files: list[str]) -> None:
             _ship_packages(context, path.name, [path])
         else:
             context.addPyFile(str(path))
+
+
+def _ship_accelerator(context: SparkContext) -> None:
+    """Send the accelerator to executors on other machines.
+
+    The directory that Spark puts files into is on the search path of its workers. The file's name says for which
+    interpreter and platform it was made; Python passes by those for others, and the worker goes without.
+    """
+    if native is not None and not re.match(r"local(\[|$)", str(context.master)):
+        context.addFile(native.__file__)
 
 
 def _ship_packages(context: SparkContext, name: str, sources: list[Path]) -> None:
