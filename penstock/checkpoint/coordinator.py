@@ -81,6 +81,8 @@ class _Pending:
     finished: set[TaskId]
     inherited: frozenset[TaskId]
     """The tasks whose states earlier checkpoints hold as well."""
+    begun: int
+    """When it was triggered, by the clock of the events."""
     request: Hashable = None
     is_storing: bool = False
     """Whether all tasks have acknowledged and the metadata is being published."""
@@ -126,6 +128,7 @@ class CheckpointCoordinator:
         next_id: The id of the next checkpoint; greater than that of the checkpoint the job was started from.
         name_of: How reasons name a task.
         claimed: The id of the checkpoint that the job was started from, if it owns it now.
+        time_of_day: What checkpoints are dated by; otherwise the time of the event that begins them.
     """
 
     def __init__(
@@ -135,8 +138,10 @@ class CheckpointCoordinator:
         name_of: Callable[[TaskId], str] = str,
         *,
         claimed: int | None = None,
+        time_of_day: Callable[[], int] | None = None,
     ) -> None:
         self._settings = settings
+        self._time_of_day = time_of_day
         self._name_of = name_of
         self._next_id = next_id
         self._attempt: _Attempt | None = None
@@ -325,7 +330,7 @@ class CheckpointCoordinator:
         return max(self._due, pause_ends)
 
     def _expiry(self, pending: _Pending) -> int:
-        return pending.options.timestamp + self._settings.timeout
+        return pending.begun + self._settings.timeout
 
     def _begin(
         self,
@@ -342,7 +347,7 @@ class CheckpointCoordinator:
         settings = self._settings
         options = CheckpointOptions(
             kind=kind,
-            timestamp=now,
+            timestamp=now if self._time_of_day is None else self._time_of_day(),
             is_exactly_once=settings.is_exactly_once,
             is_unaligned=settings.is_unaligned and not kind.is_savepoint,
             aligned_timeout=settings.aligned_timeout,
@@ -358,6 +363,7 @@ class CheckpointCoordinator:
             states=dict(attempt.last),
             finished=set(attempt.finished),
             inherited=frozenset(attempt.last),
+            begun=now,
             request=request,
         )
         asked = (*attempt.heads(), *(task for task in attempt.inputs if task in attempt.finished - attempt.last.keys()))

@@ -96,7 +96,7 @@ class _GeneratorReader(SplitReader[T]):
     def __init__(self, function: Any, numbers: range, limiter: RateLimiter | None, context: ReaderContext) -> None:
         self._numbers = numbers
         self._limiter = limiter
-        self._now = context.now
+        self._elapsed = context.elapsed
         self._function = function if isinstance(function, GeneratorFunction) else None
         self._map: Callable[[int], T] = function if self._function is None else function.map
         if self._function is not None:
@@ -106,7 +106,7 @@ class _GeneratorReader(SplitReader[T]):
         if not self._numbers:
             return None
         if self._limiter is not None:
-            now = self._now()
+            now = self._elapsed()
             limit = min(limit, self._limiter.permits(now))
             self._limiter.take(min(limit, len(self._numbers)))
             self.wait_millis = self._limiter.wait_millis(now)

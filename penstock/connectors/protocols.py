@@ -39,7 +39,7 @@ class ReaderContext:
     subtask: int
     parallelism: int
     now: Callable[[], int] = lambda: 0
-    """The clock, in milliseconds."""
+    """The clock, in milliseconds; somebody may set it back."""
     wake_up: Callable[[], None] = lambda: None
     """Says, from any thread, that there is something to read now: an idle subtask asks again at once."""
     side_output: Callable[[str, list[Any]], None] = lambda tag, records: None
@@ -48,6 +48,12 @@ class ReaderContext:
     """Whether the job takes checkpoints, so that ``committed`` will be called."""
     shared: dict[str, Any] = field(default_factory=dict)
     """Where the readers of one subtask keep what they share (one connection for all splits)."""
+    elapsed: Callable[[], int] = lambda: 0
+    """Milliseconds that only count on: for intervals, rates and timeouts. As ``now`` unless given."""
+
+    def __post_init__(self) -> None:
+        if self.elapsed is ReaderContext.elapsed:
+            object.__setattr__(self, "elapsed", self.now)
 
 
 class SplitReader(ABC, Generic[T]):

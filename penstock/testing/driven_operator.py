@@ -74,7 +74,7 @@ class DrivenOperator:
         snapshots = [given] if isinstance(given, HarnessSnapshot) else list(given or ())
         self.operator = operator
         self.clock = options.get("clock") or ManualClock(snapshots[0].timestamp if snapshots else 0)
-        self.metrics = MetricGroup(self.clock.now)
+        self.metrics = MetricGroup(self.clock.elapsed)
         self.printed: list[str] = []
         self._woken = threading.Event()
         self._info = _subtask_info(name, snapshots, options)

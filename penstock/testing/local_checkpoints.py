@@ -197,12 +197,12 @@ class LocalCheckpoints:
         """Take note that all tasks run."""
         self._tasks = tasks
         self._coordinator.job_started(subtask_inputs(self._job.plan))
-        self._coordinator.tasks_running(self._clock.now())
+        self._coordinator.tasks_running(self._clock.elapsed())
 
     def recover(self) -> None:
         """Take note that all tasks are gone; the next ones start from the newest complete checkpoint."""
         self._tasks = []
-        self._perform(self._coordinator.job_failed(self._clock.now()))
+        self._perform(self._coordinator.job_failed(self._clock.elapsed()))
         assert self._recovery is not None  # publishing is never under way here
         number = self._recovery.checkpoint_id
         found = {checkpoint.checkpoint_id: checkpoint for checkpoint in self.complete}
@@ -214,7 +214,7 @@ class LocalCheckpoints:
     def begin(self) -> int | None:
         """Begin a checkpoint and return its id; barriers are on their way, nothing is stored yet."""
         before = set(self._coordinator.pending)
-        self._perform(self._coordinator.checkpoint_requested(self._clock.now()))
+        self._perform(self._coordinator.checkpoint_requested(self._clock.elapsed()))
         return next((each for each in self._coordinator.pending if each not in before), None)
 
     def begin_savepoint(self, directory: str | None, *, stop: bool, drain: bool) -> str:
@@ -224,7 +224,7 @@ class LocalCheckpoints:
         try_savepoint_directory(self._access, posixpath.dirname(location))
         self._perform(
             self._coordinator.savepoint_requested(
-                location, self._clock.now(), location=location, stop=stop, drain=drain
+                location, self._clock.elapsed(), location=location, stop=stop, drain=drain
             )
         )
         return location
@@ -238,7 +238,7 @@ class LocalCheckpoints:
 
     def give_up(self, checkpoint_id: int, reason: str, *, is_failure: bool = True) -> None:
         """Let a checkpoint fail, as if a subtask had declined it."""
-        now = self._clock.now()
+        now = self._clock.elapsed()
         self._perform(self._coordinator.decline("the test", checkpoint_id, reason, now, is_failure=is_failure))
 
     def announce(self, checkpoint_id: int) -> None:
@@ -263,7 +263,7 @@ class LocalCheckpoints:
             said, link.said = link.said, deque()
             for about, word in said:
                 if only is None or about in (None, only):
-                    self._perform(word(self._coordinator, self._clock.now()))
+                    self._perform(word(self._coordinator, self._clock.elapsed()))
                 else:
                     link.said.append((about, word))
 
@@ -313,7 +313,7 @@ class LocalCheckpoints:
                         raise explain_failure(error, task) from error
 
     def _publish(self, action: StoreMetadata) -> None:
-        checkpoint_id, now = action.checkpoint_id, self._clock.now()
+        checkpoint_id, now = action.checkpoint_id, self._clock.elapsed()
         try:
             metadata = CheckpointMetadata.of(self._job.id, action, self._infos)
             path = self._store.publish(metadata, action.options)

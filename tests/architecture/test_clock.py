@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -67,6 +67,50 @@ def system_time_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 owner in {"datetime.datetime", "datetime.date"} and node.attr in DATETIME
             ):
                 yield node.lineno, f"{owner}.{node.attr}"
+
+
+MAY_COMPARE_TIMES = {
+    "penstock/runtime/time/processing_time.py": "compares the two clocks",
+    "penstock/connectors/files/source/source.py": "compares with what the file system says",
+    "penstock/connectors/two_phase_commit.py": "the beginning of a transaction outlives the process",
+    "penstock/connectors/mysql/polling_readers.py": "the time of the next read outlives the process",
+    "penstock/testing/local_run.py": "its clock is one that tests move",
+}
+
+
+def test_durations_are_measured_by_the_clock_that_only_counts() -> None:
+    """The time of day may be set back: what is computed from two readings of it is no duration."""
+    found = [
+        f"{file.place}:{line}"
+        for file in source_files()
+        if file.place not in MAY_COMPARE_TIMES
+        for line in differences_of_times(file.tree)
+    ]
+    assert found == [], "measure durations by Clock.elapsed()"
+
+
+def test_the_check_sees_differences() -> None:
+    text = "a = clock.now() - start\nif self._clock.now() >= due: pass\nb = later - context.now()\nc = clock.now() + 5"
+    assert list(differences_of_times(ast.parse(text))) == [1, 2, 3]
+
+
+def differences_of_times(tree: ast.Module) -> Iterator[int]:
+    """Where a module subtracts, or compares with, what ``now()`` of something has returned."""
+
+    def is_reading(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "now"
+
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Sub)
+            and (map_any(is_reading, node.left, node.right))
+        ) or (isinstance(node, ast.Compare) and map_any(is_reading, node.left, *node.comparators)):
+            yield node.lineno
+
+
+def map_any(is_so: Callable[[ast.AST], bool], *nodes: ast.AST) -> bool:
+    return any(map(is_so, nodes))
 
 
 def test_the_clock_is_where_this_says() -> None:

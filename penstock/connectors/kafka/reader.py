@@ -41,7 +41,7 @@ class PartitionReader(SplitReader[Any]):
         self._decoder = decoder
         self._malformed = MalformedRecords(context, malformed)
         self._commits = commits
-        self._now = context.now
+        self._elapsed = context.elapsed
         self._auto_commit_interval = None if context.is_checkpointed else auto_commit_interval
         self._auto_commit_at = 0
         self._inbox = fetcher.add(partition, start)
@@ -49,8 +49,8 @@ class PartitionReader(SplitReader[Any]):
 
     def read(self, limit: int) -> tuple[list[Any], list[int] | None] | None:
         """Return the next records with the timestamps that they have in Kafka."""
-        if self._auto_commit_interval is not None and self._now() >= self._auto_commit_at:
-            self._auto_commit_at = self._now() + self._auto_commit_interval
+        if self._auto_commit_interval is not None and self._elapsed() >= self._auto_commit_at:
+            self._auto_commit_at = self._elapsed() + self._auto_commit_interval
             self._fetcher.commit(self._partition, self._next)  # what was returned so far has been passed on
         while not self._is_over:
             messages = self._fetcher.take(self._inbox, limit)

@@ -31,7 +31,7 @@ class _PollingReader(SplitReader[Any]):
 
     def read(self, limit: int) -> tuple[list[Any], list[int] | None] | None:
         """Return rows that are there, or ask for more if it is time."""
-        now = self._context.now()
+        now = self._context.elapsed()
         if now >= self._next:
             try:
                 self._connection.open()
@@ -73,13 +73,13 @@ class _PollingReader(SplitReader[Any]):
 
 
 class WholeReader(_PollingReader):
-    """Emits everything there is with every read; its position is the time of the next read."""
+    """Emits everything there is with every read; its position is the time of day of the next read."""
 
     def __init__(self, settings: PollingSettings, position: Any, context: ReaderContext) -> None:
         super().__init__(settings, context)
-        self._next = position or 0
+        left = 0 if position is None else min(position - context.now(), settings.interval)
+        self._next = self._begun = context.elapsed() + left
         self._left: list[Any] = []
-        self._begun = self._next
 
     def read(self, limit: int) -> tuple[list[Any], list[int] | None] | None:
         """Return what is left of the last read, or read again if it is time."""
@@ -90,7 +90,8 @@ class WholeReader(_PollingReader):
 
     def position(self) -> int:
         """Return when to read next; while a read is emitted, the time of that one, so that all of it comes again."""
-        return self._begun if self._left else self._next
+        left = (self._begun if self._left else self._next) - self._context.elapsed()
+        return self._context.now() + left
 
     def _ask(self, now: int, limit: int) -> list[Any]:
         rows = self._rows(self._settings.query)

@@ -120,8 +120,7 @@ class BarrierGate:
         self.recording = {channel: known for channel, known in self.recording.items() if known != checkpoint_id}
 
     def _start_timeout(self, checkpoint_id: int, millis: int) -> None:
-        due = self._processing_time.clock.now() + millis
-        self._processing_time.schedule(due, lambda _: self._perform(self._aligner.on_timeout(checkpoint_id)))
+        self._processing_time.after(millis, lambda _: self._perform(self._aligner.on_timeout(checkpoint_id)))
 
     def _release(self, channel: int) -> None:
         """Let through what was held back, in its order, until the next barrier holds the channel back again."""

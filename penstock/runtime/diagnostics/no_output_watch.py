@@ -55,8 +55,12 @@ class NoOutputWatch:
             raise ProgramError(message) from error
         return cls(plan, interval)
 
-    def observe(self, reports: Reports, now: int) -> str | None:
-        """Take the last reports of all tasks; return what to log, ``None`` if there is nothing new to tell."""
+    def observe(self, reports: Reports, now: int, time_of_day: int | None = None) -> str | None:
+        """Take the last reports of all tasks; return what to log, ``None`` if there is nothing new to tell.
+
+        How long event time has stood still is measured by ``now``, which never goes back; what it is compared with in
+        the text is the time of day.
+        """
         if self._interval <= 0:
             return None
         stalled = [
@@ -74,7 +78,7 @@ class NoOutputWatch:
         longest = max(now - standstill.since for standstill, _ in stalled)
         shown = format_duration(longest // 1000 * 1000)
         return f"event time has not moved for {shown}, so steps in event time give no results:\n" + why_no_output(
-            self._plan, reports, now
+            self._plan, reports, now if time_of_day is None else time_of_day
         )
 
     def _standstill(self, subtask: tuple[int, int], report: dict[str, Any], now: int) -> tuple[_Standstill, int] | None:

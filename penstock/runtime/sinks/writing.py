@@ -56,8 +56,7 @@ class _Commits:
     def _try_again_later(self) -> None:
         if self.left and not self._waits_for_checkpoints and not self._is_scheduled:
             self._is_scheduled = True
-            context = self._operator.context
-            context.processing_time.schedule(context.clock.now() + _RETRY_MILLIS, lambda _: self._try_again())
+            self._operator.context.processing_time.after(_RETRY_MILLIS, lambda _: self._try_again())
 
     def _try_again(self) -> None:
         self._is_scheduled = False

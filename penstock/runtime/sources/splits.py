@@ -104,6 +104,7 @@ class SplitSourceOperator(SourceOperator):
             info.index,
             info.parallelism,
             now=self.context.clock.now,
+            elapsed=self.context.clock.elapsed,
             wake_up=self.context.services.get("wake_up", lambda: None),
             side_output=self._emit_aside,
             is_checkpointed=self.context.services.get("is_checkpointed", True),

@@ -95,7 +95,7 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
     clock = task.clock
     task.open(restored)
     pause = min(_PAUSE_MILLIS, task.buffer_timeout)
-    last_flush = clock.now()
+    last_flush = clock.elapsed()
     last_sent = last_flush - pause
     while not (task.may_end and inbox.is_ended and not inbox.has_blocks()):
         inbox.run_commands()
@@ -106,7 +106,7 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
         has_worked = task.work_off() or block is not None
         has_worked = task.poll_sources() or has_worked
         has_worked = task.processing_time.fire_due() or has_worked
-        now = clock.now()
+        now = clock.elapsed()
         kept_back = pause - (now - last_sent)
         is_overdue = now - last_flush >= task.buffer_timeout
         if is_overdue or (kept_back <= 0 and not has_worked):
@@ -119,10 +119,10 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
                 yield []  # a task that is always busy with slow functions would send nothing behind it for long
         if is_full and not has_worked:
             yield []
-            inbox.pause(_wait_millis(task, now, kept_back))
+            inbox.pause(_wait_millis(task, kept_back))
         elif not has_worked and not inbox.has_blocks() and not (task.may_end and inbox.is_ended):
             yield []
-            block = inbox.take(_wait_millis(task, now, kept_back))
+            block = inbox.take(_wait_millis(task, kept_back))
             if block is not None:
                 task.receive(block)
     inbox.run_commands()
@@ -130,9 +130,9 @@ def run_task(task: Task, inbox: Inbox, restored: Mapping[int, RestoredSubtask] |
     yield task.take_outbox()
 
 
-def _wait_millis(task: Task, now: int, kept_back: int) -> int:
-    next_time, idle = task.processing_time.next_time(), task.idle_millis
+def _wait_millis(task: Task, kept_back: int) -> int:
+    left, idle = task.processing_time.wait_millis(), task.idle_millis
     longest = _LONGEST_WAIT_MILLIS if idle is None else min(idle, _LONGEST_WAIT_MILLIS)
     if kept_back > 0:
         longest = min(longest, kept_back)
-    return longest if next_time is None else max(1, min(next_time - now, longest))
+    return longest if left is None else max(1, min(left, longest))

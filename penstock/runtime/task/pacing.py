@@ -32,11 +32,11 @@ class Pacer:
 
     def begin(self) -> None:
         """Take note that a run begins."""
-        self._start = self._clock.now()
+        self._start = self._clock.elapsed()
 
     def end(self, records: int) -> None:
         """Take note that a run of so many records has ended."""
-        elapsed = self._clock.now() - self._start
+        elapsed = self._clock.elapsed() - self._start
         if elapsed > _SLOW_MILLIS:
             self.limit = max(1, min(records, self.limit) * _SLOW_MILLIS // (2 * elapsed))
         elif elapsed < _FAST_MILLIS and self.limit < LONGEST_RUN:

@@ -59,7 +59,7 @@ class Task:
         self.clock = clock
         self.processing_time = ProcessingTimeService(clock)
         self.outbox: list[tuple[int, bytes]] = []
-        self.metrics = MetricGroup(clock.now)
+        self.metrics = MetricGroup(clock.elapsed)
         is_checkpointed = job.checkpoints.is_checkpointing_enabled()
         self._services = {"job_name": job.name, "job_id": job.id, "is_checkpointed": is_checkpointed, **services}
         self._attempt = attempt

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.foundation.native import native
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
+from penstock.runtime.time.processing_time import changed_lead
 from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
 from penstock.vocabulary.time.time_values import whole_millis
 
@@ -80,6 +81,10 @@ class TimerQueue:
                     self._heap = list(self.buckets)
                     heapq.heapify(self._heap)
 
+    def has(self, timestamp: int, key: Any, namespace: Any) -> bool:
+        """Tell whether a timer is registered."""
+        return (key, namespace) in self.buckets.get(timestamp, ())
+
     def first(self) -> int | None:
         """Return the timestamp of the next timer."""
         heap = self._heap
@@ -122,6 +127,9 @@ class InternalTimers:
         self._on_event_time = on_event_time
         self._on_processing_time = on_processing_time
         self._wake_up: ScheduledCall | None = None
+        self._earlier: list[tuple[int, TimerQueue]] = []
+        """Timers from before the clock was set back, with the milliseconds by which they fire before their time."""
+        processing_time.on_step(self._clock_was_set)
         if native is not None:
             # The method of the class does the same; this one needs no frame for a moment that others wait for already.
             access = native.TimerAccess(keys, self.event_timers.buckets, self.register_event_time_timer)
@@ -152,6 +160,10 @@ class InternalTimers:
         """Register a processing-time timer for the current key."""
         if type(timestamp) is not int:
             timestamp = whole_millis(timestamp, "register_processing_time_timer() was given")
+        if timestamp not in self.processing_timers.buckets:
+            self._processing_time.look()  # first: what was registered before the clock was set back is kept apart
+        if self._earlier and any(timers.has(timestamp, self.keys.key, namespace) for _, timers in self._earlier):
+            return
         if self.processing_timers.add(timestamp, self.keys.key, namespace):
             self._schedule_wake_up()
 
@@ -160,6 +172,8 @@ class InternalTimers:
         if type(timestamp) is not int:
             timestamp = whole_millis(timestamp, "delete_processing_time_timer() was given")
         self.processing_timers.remove(timestamp, self.keys.key, namespace)
+        for _, timers in self._earlier:
+            timers.remove(timestamp, self.keys.key, namespace)
 
     def advance_watermark(self, timestamp: int) -> None:
         """Move event time forward and fire what is due."""
@@ -169,7 +183,12 @@ class InternalTimers:
     def snapshot(self) -> list[Timer]:
         """Return all timers of both domains."""
         waiting = [Timer(*timer, EVENT_TIME) for timer in self.event_timers.snapshot()]
-        return waiting + [Timer(*timer, PROCESSING_TIME) for timer in self.processing_timers.snapshot()]
+        return waiting + [Timer(*timer, PROCESSING_TIME) for timer in self.snapshot_processing_timers()]
+
+    def snapshot_processing_timers(self) -> list[tuple[int, Any, Any]]:
+        """Return the timers of processing time as ``(timestamp, key, namespace)``."""
+        earlier = [timer for _, timers in self._earlier for timer in timers.snapshot()]
+        return earlier + self.processing_timers.snapshot()
 
     def restore(self, timers: Iterable[Timer]) -> None:
         """Take back timers; those of processing time whose moment has passed fire at once."""
@@ -181,10 +200,25 @@ class InternalTimers:
     def drop_processing_timers(self) -> None:
         """Forget the timers of processing time."""
         self.processing_timers = TimerQueue()
+        self._earlier.clear()
+        self._schedule_wake_up()
+
+    def _clock_was_set(self, step: int) -> None:
+        """Let what waits fire as if the clock had not been set back; what is registered later goes by the clock."""
+        self._earlier = [(changed_lead(lead, step), timers) for lead, timers in self._earlier]
+        if step < 0 and self.processing_timers.buckets:
+            self._earlier.append((-step, self.processing_timers))
+            self.processing_timers = TimerQueue()
+        if self._wake_up is not None:
+            self._wake_up.cancel()
+            self._wake_up = None
         self._schedule_wake_up()
 
     def _schedule_wake_up(self) -> None:
         first = self.processing_timers.first()
+        if self._earlier:
+            known = [due for due in (first, *map(_due, self._earlier)) if due is not None]
+            first = min(known, default=None)
         if self._wake_up is not None:
             if first is not None and self._wake_up.time == first:
                 return
@@ -194,5 +228,21 @@ class InternalTimers:
     def _fire_due(self, _: int) -> None:
         self._wake_up = None
         # The limit is read once: a function that registers the next timer from its callback does not starve its input.
-        self.processing_timers.fire_up_to(self._processing_time.timer_time(), self._on_processing_time)
+        limit = self._processing_time.timer_time()
+        if self._earlier:
+            self._fire_earlier(limit)
+        self.processing_timers.fire_up_to(limit, self._on_processing_time)
         self._schedule_wake_up()
+
+    def _fire_earlier(self, limit: int) -> None:
+        """Fire what is left from before the clock was set back, in the order in which it is due."""
+        while due := [each for each in self._earlier if (first := _due(each)) is not None and first <= limit]:
+            _, timers = min(due, key=lambda each: _due(each) or 0)
+            timers.fire_up_to(timers.first() or 0, self._on_processing_time)
+        self._earlier = [each for each in self._earlier if each[1].buckets]
+
+
+def _due(earlier: tuple[int, TimerQueue]) -> int | None:
+    lead, timers = earlier
+    first = timers.first()
+    return None if first is None else first - lead

@@ -56,7 +56,7 @@ class WatermarkAssigner(WatermarkOutput):
         self._emit = emit
         self._on_watermark = on_watermark
         self._on_status = on_status
-        self._last_activity = clock.now()
+        self._last_activity = clock.elapsed()
         self._pending: int | None = None
         self._pending_idle: bool | None = None
         self.watermark = MIN_TIMESTAMP
@@ -66,7 +66,7 @@ class WatermarkAssigner(WatermarkOutput):
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Emit records with their timestamps, and the watermarks they cause right behind them."""
         if self._idle_timeout is not None:
-            self._last_activity = self._clock.now()
+            self._last_activity = self._clock.elapsed()
         self._set_idle(is_idle=False)
         generator = self._generator
         if isinstance(generator, MaxTimestampGenerator) and not generator.per_record:
@@ -127,7 +127,7 @@ class WatermarkAssigner(WatermarkOutput):
     def on_periodic_emit(self) -> None:
         """Ask the generator, as happens once per auto-watermark interval."""
         timeout = self._idle_timeout
-        is_silent = timeout is not None and self._clock.now() - self._last_activity >= timeout
+        is_silent = timeout is not None and self._clock.elapsed() - self._last_activity >= timeout
         if self.watermark == MAX_TIMESTAMP:
             return
         if is_silent and self.is_idle:

@@ -50,7 +50,7 @@ class LateRecords:
             self._timestamps.append(timestamp)
             return
         self._dropped.inc()
-        now = self._clock.now()
+        now = self._clock.elapsed()
         if self._next_warning is None or now >= self._next_warning:
             self._next_warning = now + _WARN_EVERY_MS
             self._warn(value, timestamp, watermark)

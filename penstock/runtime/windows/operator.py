@@ -220,7 +220,7 @@ class WindowOperator(Operator):
         """Return the timers of both domains."""
         waiting = [Timer(time, key, window, EVENT_TIME) for time, key, window in self.event_timers()]
         return waiting + [
-            Timer(time, key, window, PROCESSING_TIME) for time, key, window in self.timers.processing_timers.snapshot()
+            Timer(time, key, window, PROCESSING_TIME) for time, key, window in self.timers.snapshot_processing_timers()
         ]
 
     def restore_timers(self, timers: list[Timer]) -> None:

@@ -195,13 +195,16 @@ class ContinuousProcessingTimeTrigger(_IntervalTrigger):
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Fires at the time that was set and sets the next, unless the clock has passed the end of the window."""
-        if time < window.max_timestamp():
-            return self._on_interval(time, window, ctx)
-        # A window in event time lives on, with an end that lies behind the clock: each record fires once more.
         fire_time = ctx.get_partitioned_state(self._fire_time)
         if fire_time.get() != time:
             return _CONTINUE
         fire_time.clear()
+        if time < window.max_timestamp():
+            now = ctx.get_current_processing_time()
+            # Where the clock was set back since, counting on from the time that was set would wait for it to come back.
+            base = time if now >= time else now - now % self.interval
+            self.register_next_fire_timestamp(base, window, ctx, fire_time)
+        # A window in event time lives on, with an end that lies behind the clock: each record fires once more.
         return _FIRE
 
     def register_next_fire_timestamp(

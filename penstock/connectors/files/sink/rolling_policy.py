@@ -80,6 +80,10 @@ class RollingPolicy(ABC, Generic[T]):
         return OnCheckpointRollingPolicy()
 
 
+_STEP_MILLIS = 1000
+"""How far ahead of the clock a file may have been written; clocks are corrected by less all the time."""
+
+
 class DefaultRollingPolicy(RollingPolicy[Any]):
     """Rolls when a file is large enough, has been open for long enough or has got nothing new for a while.
 
@@ -118,10 +122,10 @@ class DefaultRollingPolicy(RollingPolicy[Any]):
 
     def should_roll_on_processing_time(self, part_file_state: PartFileInfo, current_time: int) -> bool:
         """Tell whether the file has been open, or idle, for long enough."""
-        return (
-            current_time - part_file_state.get_creation_time() >= self.rollover_interval
-            or current_time - part_file_state.get_last_update_time() >= self.inactivity_interval
-        )
+        age = current_time - part_file_state.get_creation_time()
+        idleness = current_time - part_file_state.get_last_update_time()
+        # A file of the future was written before somebody set the clock back: its age cannot be told any more.
+        return age >= self.rollover_interval or idleness >= self.inactivity_interval or idleness < -_STEP_MILLIS
 
 
 class DefaultRollingPolicyBuilder:

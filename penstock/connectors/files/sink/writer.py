@@ -179,7 +179,8 @@ class PartWriter(SinkWriter[Any]):
         self._closed.append(part.close())
         del self._parts[part.get_bucket_id()]
 
-    def _check_time(self, now: int) -> None:
+    def _check_time(self, _: int) -> None:
+        now = self._context.now()  # not the time that was asked for: the clock may have been set since
         for part in list(self._parts.values()):
             if self._policy.should_roll_on_processing_time(part, now):
                 self._roll(part)

@@ -77,7 +77,7 @@ class Checkpoints:
         next_id = 1 if self._start is None else self._start[0].checkpoint_id + 1
         self._claimed = self._claim(job)
         self._coordinator = CheckpointCoordinator(
-            self._settings, next_id, subtask_names(job.plan).__getitem__, claimed=self._claimed
+            self._settings, next_id, subtask_names(job.plan).__getitem__, claimed=self._claimed, time_of_day=clock.now
         )
         self._changed = threading.Condition()
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="penstock checkpoints")
@@ -137,7 +137,7 @@ class Checkpoints:
     def tasks_running(self) -> None:
         """Take note that all tasks of the attempt run."""
         with self._changed:
-            self._coordinator.tasks_running(self._clock.now())
+            self._coordinator.tasks_running(self._clock.elapsed())
             self._changed.notify_all()
 
     def attempt_failed(self) -> int | None:
@@ -236,14 +236,14 @@ class Checkpoints:
 
     def _event(self, event: Callable[[int], list[Action]]) -> None:
         with self._changed:
-            self._perform(event(self._clock.now()))
+            self._perform(event(self._clock.elapsed()))
             self._changed.notify_all()
 
     def _tick(self) -> None:
         with self._changed:
             while not self._is_closed:
                 due = self._coordinator.next_tick()
-                now = self._clock.now()
+                now = self._clock.elapsed()
                 if due is None or due > now:
                     self._changed.wait(None if due is None else (due - now) / 1000)
                 else:

@@ -164,7 +164,7 @@ class JobRun:
         self._thread.join()
 
     def _supervise(self) -> None:
-        started = self._clock.now()
+        started = self._clock.elapsed()
         number = 0
         recover_from: int | None = None
         error: BaseException | None = None
@@ -182,7 +182,7 @@ class JobRun:
                 if isinstance(error, (CorruptCheckpointError, StateRestoreError, CheckpointStorageError)):
                     break  # it would be the same every time
                 recover_from = self._checkpoints.attempt_failed()
-                delay = self._policy.on_failure(self._clock.now())
+                delay = self._policy.on_failure(self._clock.elapsed())
                 if delay is None:
                     break
                 number += 1
@@ -196,7 +196,7 @@ class JobRun:
             error = unexpected
         finally:
             release_slots(self.job.id)
-            self._settle(error, self._clock.now() - started)
+            self._settle(error, self._clock.elapsed() - started)
 
     def _run_once(self, number: int, recover_from: int | None) -> PenstockError | None:
         if number > 0:
@@ -228,11 +228,11 @@ class JobRun:
 
     def _on_metrics(self) -> None:
         """Look about once per second, when a task reports, whether event time has stopped; say why in the log."""
-        now, attempt = self._clock.now(), self._attempt
+        now, attempt = self._clock.elapsed(), self._attempt
         if attempt is None or now < self._next_look:
             return
         self._next_look = now + _LOOK_INTERVAL_MILLIS
-        text = self._watch.observe(dict(attempt.metrics), now)
+        text = self._watch.observe(dict(attempt.metrics), now, self._clock.now())
         if text:
             _log.warning("job %r: %s", self.job.name, text)
 

@@ -119,6 +119,17 @@ def test_the_buffer_timeout_is_the_upper_bound_while_busy(monkeypatch: pytest.Mo
     assert records(next(loop.steps)) == [3, 4, 5]
 
 
+@pytest.mark.parametrize("step", [5_000, 3_600_000, -5_000, -3_600_000])
+def test_a_busy_task_sends_in_time_after_somebody_set_the_clock(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = dripping(timeout=100)
+    monkeypatch.setattr(DripReader, "on_read", lambda: loop.clock.advance(8))
+    next(blocks for blocks in loop.steps if blocks)
+    loop.clock.step(step)
+    before = loop.clock.elapsed()
+    next(blocks for blocks in loop.steps if blocks)
+    assert loop.clock.elapsed() - before <= 108
+
+
 def test_a_trickle_of_records_is_sent_together_after_a_short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = dripping(100)
     due = [[1], [2], [3], []]
