@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from penstock.statestore.copying import copied
+from penstock.statestore.copying import are_fixed, copied
 from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.runtime.exchange.elements import Timestamps, Values
     from penstock.statestore.backend import KeyContext
 
-__all__ = ["filter_each", "map_each", "reduce_each", "reused"]
+__all__ = ["filter_each", "map_each", "reduce_each"]
 
 if TYPE_CHECKING:
     HandOver = Callable[[Any, Any], Any]
@@ -28,15 +28,14 @@ if TYPE_CHECKING:
 _NOTHING = object()
 
 
-def reused(result: Any, _: Any) -> Any:
-    """Return the result: the way of handing over where objects are reused."""
-    return result
-
-
-def map_each(call: Callable[[Any], Any], values: Values, results: Values, hand_over: HandOver) -> None:
-    """Append the result of each record."""
-    for value in values:
-        results.append(hand_over(call(value), value))
+def map_each(call: Callable[[Any], Any], values: Values, results: Values, hand_over: HandOver | None) -> None:
+    """Append the result of each record; without a way of handing over, as it is."""
+    if hand_over is None:
+        for value in values:
+            results.append(call(value))
+    else:
+        for value in values:
+            results.append(hand_over(call(value), value))
 
 
 def filter_each(
@@ -45,18 +44,26 @@ def filter_each(
     timestamps: Timestamps,
     results: Values,
     times: Timestamps,
-    hand_over: HandOver,
+    hand_over: HandOver | None,
 ) -> None:
     """Append the records for which the function is true, and their timestamps."""
-    # Not zip(), which holds on to the record, so that it would seem to be somebody else's.
     answers: list[Any] = []
+    # Records that cannot change, or are reused, are chosen when all answers are there.
+    chooses_later = hand_over is None or are_fixed(values)
     try:
-        for value in values:
-            answer = call(value)
-            if answer:
-                results.append(hand_over(value, value))
-            answers.append(answer)
+        if hand_over is None or chooses_later:
+            for value in values:
+                answers.append(call(value))
+        else:
+            # Not zip(), which holds on to the record, so that it would seem to be somebody else's.
+            for value in values:
+                answer = call(value)
+                if answer:
+                    results.append(hand_over(value, value))
+                answers.append(answer)
     finally:
+        if chooses_later:
+            results.extend(compress(values, answers))
         if timestamps is not None and times is not None:
             times.extend(compress(timestamps, answers))
 

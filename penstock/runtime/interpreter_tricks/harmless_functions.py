@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+from operator import itemgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ def can_only_compute(function: Any) -> bool:
 
 
 def _computes(function: Any) -> bool:
+    if isinstance(function, itemgetter):
+        return True
     if not isinstance(function, FunctionType) or function.__defaults__ or function.__kwdefaults__:
         return False
     code = function.__code__

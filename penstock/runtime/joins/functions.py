@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.calls.functions import ListCollector, resolve_function, takes_collector
-from penstock.runtime.calls.value_calls import reused
 from penstock.runtime.interpreter_tricks.handover import handed_over
 from penstock.runtime.operators.process import with_collector
 from penstock.vocabulary.functions.basic import CoGroupFunction, FlatJoinFunction, JoinFunction
@@ -48,13 +47,13 @@ def group_call(function: Any, kind: JoinKind | None, *, protects: bool = True) -
     plain = _one_result(function)
     keeps_left, keeps_right = kind.keeps_left, kind.keeps_right
 
-    hand_over = handed_over if protects else reused
-
     # Each result is handed over before the function is called for the next pair: here, or by whoever takes them.
     def join_groups(lefts: list[Any], rights: list[Any]) -> Iterable[Any]:
         if lefts and rights:
+            if plain is not None and protects:
+                return [handed_over(plain(left, right), right) for left in lefts for right in rights]
             if plain is not None:
-                return [hand_over(plain(left, right), right) for left in lefts for right in rights]
+                return [plain(left, right) for left in lefts for right in rights]
             return (result for left in lefts for right in rights for result in call(left, right))
         pairs: list[tuple[Any, Any]] = []
         if keeps_left:

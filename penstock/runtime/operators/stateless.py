@@ -6,7 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.calls.functions import resolve_function
-from penstock.runtime.calls.value_calls import filter_each, map_each, reused
+from penstock.runtime.calls.value_calls import filter_each, map_each
 from penstock.runtime.interpreter_tricks.handover import handed_over
 from penstock.runtime.interpreter_tricks.harmless_functions import are_built_in, can_only_compute, chosen, computed
 from penstock.runtime.operators.operator import Operator
@@ -34,7 +34,7 @@ class FunctionOperator(Operator):
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Choose how results are handed over."""
         super().setup(context, output)
-        self.hand_over: HandOver = handed_over if self.protects else reused
+        self.hand_over: HandOver | None = handed_over if self.protects else None
 
     def open(self) -> None:
         """Open the function."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -34,6 +35,8 @@ class Counting:
         lambda record: record[1:3] if record else None,
         lambda record: "x" in record,
         both,
+        itemgetter(1),
+        itemgetter("a", "b"),
     ],
 )
 def test_functions_that_only_compute(function: Callable[[Any], Any]) -> None:
