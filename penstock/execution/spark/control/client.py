@@ -6,16 +6,17 @@ import contextlib
 import os
 import socket
 import threading
-from multiprocessing.connection import Client, Connection
 from typing import TYPE_CHECKING, Any
 
-from penstock.execution.spark.control.connection import hang_up
+from penstock.execution.spark.control.dialing import dial
 from penstock.execution.spark.control.messages import Cancel, Collected, Printed, Register, TaskKey
 from penstock.runtime.exchange.codec import encode
 from penstock.runtime.exchange.elements import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from penstock.execution.spark.control.connection import ControlConnection
 
 __all__ = ["ControlClient"]
 
@@ -41,13 +42,13 @@ class ControlClient:
         self._lock = threading.Lock()
         self._is_released = threading.Event()
         self._is_closed = threading.Event()
-        self._data: Connection | None = None
+        self._data: ControlConnection | None = None
         self._control = self._connect("control")
         self._reader = threading.Thread(target=self._read, name="penstock control", daemon=True)
         self._reader.start()
 
-    def _connect(self, purpose: str) -> Connection:
-        connection = Client(self._address, authkey=self._key)
+    def _connect(self, purpose: str) -> ControlConnection:
+        connection = dial(self._address, self._key)
         connection.send(Register(self._task, self._attempt, purpose, os.getpid(), socket.gethostname()))
         return connection
 
@@ -78,14 +79,14 @@ class ControlClient:
         self._is_closed.set()
         if self._data is not None:
             self._data.close()
-        hang_up(self._control)
+        self._control.hang_up()
         self._reader.join()
         self._control.close()
 
     def _read(self) -> None:
         with contextlib.suppress(EOFError, OSError):
             while True:
-                self._on_message(self._control.recv())
+                self._on_message(self._control.receive())
         self._is_released.set()
         if not self._is_closed.is_set():
             self._on_message(Cancel())

@@ -6,23 +6,23 @@ Connections prove that they know the job's random key, which travels inside the 
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import secrets
-import socket
 import threading
 from collections.abc import Callable
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.execution.spark.control.connection import hang_up, let_go
+from penstock.execution.spark.control.connection import ControlConnection
 from penstock.execution.spark.control.messages import Register, TaskKey
-from penstock.foundation.clock import monotonic_seconds
+from penstock.execution.spark.control.outbox import Outbox
+from penstock.execution.spark.control.reception import Reception
+from penstock.runtime.clock import monotonic_seconds
+
+if TYPE_CHECKING:
+    import socket
+
+    from penstock.execution.spark.control.handshake import SessionKeys
 
 __all__ = ["ControlServer"]
-
-_log = logging.getLogger("penstock.control")
 
 _OnMessage = Callable[[Register, Any], None]
 _OnClosed = Callable[[Register], None]
@@ -31,47 +31,42 @@ _OnClosed = Callable[[Register], None]
 class ControlServer:
     """Accepts the tasks of a job and passes on what they say.
 
-    ``on_message`` and ``on_closed`` are called from one thread per connection.
+    ``on_message`` and ``on_closed`` are called from one thread per connection. Nothing that is sent waits for a task.
     """
 
     def __init__(
         self, host: str, on_message: _OnMessage, on_closed: _OnClosed, *, advertised: str | None = None
     ) -> None:
         self.key = secrets.token_bytes(32)
-        # Without the key here: the proof takes several messages, and one slow peer must not hold up the others.
-        self._listener = Listener((host, 0), backlog=256)
         self._advertised = advertised or host
         self._on_message = on_message
         self._on_closed = on_closed
         self._lock = threading.Lock()
-        self._tasks: dict[TaskKey, Connection] = {}
-        self._connections: set[Connection] = set()
-        self._readers: list[threading.Thread] = []
-        self._is_closed = False
-        self._acceptor = threading.Thread(target=self._accept, name="penstock control", daemon=True)
-        self._acceptor.start()
+        self._tasks: dict[TaskKey, Outbox] = {}
+        self._readers: dict[threading.Thread, ControlConnection] = {}
+        self._reception = Reception(host, self.key, self._admit)
 
     @property
     def address(self) -> tuple[str, int]:
         """Return where tasks connect to."""
-        return self._advertised, int(self._listener.address[1])
+        return self._advertised, self._reception.port
 
     def send(self, task: TaskKey, message: Any) -> bool:
-        """Send a message to a task; tell whether it could be sent."""
+        """Have a message sent to a task; tell whether it is connected."""
         with self._lock:
-            connection = self._tasks.get(task)
-            if connection is None:
-                return False
-            try:
-                connection.send(message)
-            except OSError:
-                return False
-            return True
+            outbox = self._tasks.get(task)
+        return outbox is not None and outbox.put(message)
 
     def send_all(self, message: Any) -> None:
         """Send a message to every connected task."""
         for task in self.connected():
             self.send(task, message)
+
+    @property
+    def readers(self) -> int:
+        """Return how many connections of tasks are being read."""
+        with self._lock:
+            return len(self._readers)
 
     def connected(self) -> list[TaskKey]:
         """Return the tasks that are connected."""
@@ -81,69 +76,62 @@ class ControlServer:
     def let_go(self) -> None:
         """Tell every task that nobody waits for it any longer."""
         with self._lock:
-            for connection in self._tasks.values():
-                let_go(connection)
+            outboxes = list(self._tasks.values())
+        for outbox in outboxes:
+            outbox.finish()
 
     def drain(self, seconds: float | None) -> None:
-        """Wait until every connection has been read to its end, at most for some seconds."""
+        """Wait until the connection of every task has been read to its end, at most for some seconds."""
         deadline = None if seconds is None else monotonic_seconds() + seconds
-        for reader in list(self._readers):
+        with self._lock:
+            readers = list(self._readers)
+        for reader in readers:
             reader.join(None if deadline is None else max(0.0, deadline - monotonic_seconds()))
 
     def close(self) -> None:
         """Stop accepting and end all connections."""
-        self._is_closed = True
-        with contextlib.suppress(OSError), socket.create_connection(self._listener.address, timeout=1):
-            pass  # wakes the accepting thread, which a closed listener would not
-        self._acceptor.join()
-        self._listener.close()
+        self._reception.close()
         with self._lock:
-            for connection in self._connections:
-                hang_up(connection)
+            connections = list(self._readers.values())
+        for connection in connections:
+            connection.hang_up()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection = self._listener.accept()
-            except OSError:
-                connection = None  # a peer that went away before it was let in
-            if self._is_closed:
-                if connection is not None:
-                    connection.close()
-                return
-            if connection is not None:
-                reader = threading.Thread(
-                    target=self._serve, args=(connection,), name="penstock control reader", daemon=True
-                )
-                self._readers.append(reader)
-                reader.start()
-
-    def _serve(self, connection: Connection) -> None:
+    def _admit(self, peer: socket.socket, keys: SessionKeys) -> None:
+        connection = ControlConnection(peer, keys.to_task, keys.to_driver)
+        reader = threading.Thread(target=self._serve, args=(connection,), name="penstock control reader", daemon=True)
         with self._lock:
-            self._connections.add(connection)
+            self._readers[reader] = connection
         try:
-            deliver_challenge(connection, self.key)
-            answer_challenge(connection, self.key)
-            self._listen(connection, connection.recv())
-        except AuthenticationError:
-            _log.warning("refused a connection that does not know the job's key")
+            reader.start()
+        except RuntimeError:
+            with self._lock:
+                del self._readers[reader]
+            raise
+
+    def _serve(self, connection: ControlConnection) -> None:
+        try:
+            self._listen(connection, connection.receive())
         except (EOFError, OSError):
             pass  # the peer went away
         finally:
             with self._lock:
-                self._connections.discard(connection)
+                del self._readers[threading.current_thread()]
+            connection.hang_up()  # a sender that still waits for the task's side is told
             connection.close()
 
-    def _listen(self, connection: Connection, sender: Register) -> None:
+    def _listen(self, connection: ControlConnection, sender: Register) -> None:
+        stage, index = sender.task
+        outbox = Outbox(connection, f"subtask {index + 1} of stage {stage} (process {sender.process} on {sender.host})")
         if sender.purpose == "control":
             with self._lock:
-                self._tasks[sender.task] = connection
+                self._tasks[sender.task] = outbox
         try:
             self._on_message(sender, sender)
             while True:
-                self._on_message(sender, connection.recv())
+                self._on_message(sender, connection.receive())
         finally:
             with self._lock:
-                if self._tasks.get(sender.task) is connection:
+                if self._tasks.get(sender.task) is outbox:
                     del self._tasks[sender.task]
+            outbox.close()
             self._on_closed(sender)

@@ -6,7 +6,7 @@ import contextlib
 import signal
 import sys
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,11 +57,11 @@ _RELEASE_SECONDS = 10.0
 class StageMain:
     """What Spark calls in each task of a stage."""
 
-    payload: bytes
+    payload: bytes = field(repr=False)
     """The packed job."""
     stage: int
     address: tuple[str, int]
-    key: bytes
+    key: bytes = field(repr=False)
     attempt: int
     search_path: tuple[str, ...]
     """The driver's module search path: on the driver's own machine its entries hold the user's modules."""
