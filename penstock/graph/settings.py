@@ -25,7 +25,7 @@ class JobSettings:
     max_parallelism: int | None = None
     is_chaining_enabled: bool = True
     buffer_timeout: int = DEFAULT_BUFFER_TIMEOUT
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def parallelism_of(self, node: Node) -> int:
         """Return the parallelism of a node: its own, else that of the environment when it was added, else the job's."""

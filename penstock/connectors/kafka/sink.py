@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.connectors.kafka.client import client_settings
@@ -50,7 +50,7 @@ class SinkOptions:
     """What the builder has gathered."""
 
     schema: KafkaRecordSerializationSchema[Any]
-    properties: Mapping[str, Any]
+    properties: Mapping[str, Any] = field(repr=False)
     guarantee: DeliveryGuarantee = DeliveryGuarantee.NONE
     transactional_id_prefix: str | None = None
     pool_size: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.connectors.kafka.client import client_settings
@@ -55,7 +55,7 @@ class SourceOptions:
     starting: KafkaOffsetsInitializer
     stopping: KafkaOffsetsInitializer | None
     schema: KafkaRecordDeserializationSchema[Any]
-    properties: Mapping[str, Any]
+    properties: Mapping[str, Any] = field(repr=False)
     is_bounded: bool = False
     discovery_interval: int | None = None
     commits_offsets: bool = True

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
+from penstock.connectors.address import split_address
 from penstock.errors import ProgramError
 from penstock.foundation.retrying import check_patience
+from penstock.vocabulary.settings.secret_values import hide_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,9 +67,9 @@ class MySqlConnectionOptions:
         Addresses of Java programs (``jdbc:mysql://``, ``jdbc:mariadb://``) are understood with their options, as far as
         these have a meaning here. Keyword arguments have the last word.
         """
-        parts = urlsplit(url.removeprefix("jdbc:"))
+        parts = split_address(url.removeprefix("jdbc:"))
         if parts.scheme not in ("mysql", "mariadb"):
-            message = f"{_without_password(url)!r} is no address of a database; write mysql://user@host:3306/database."
+            message = f"{hide_password(url)!r} is no address of a database; write mysql://user@host:3306/database."
             raise ProgramError(message)
         found: dict[str, Any] = {"database": unquote(parts.path.lstrip("/")) or None}
         try:
@@ -75,9 +77,9 @@ class MySqlConnectionOptions:
                 found["host"] = parts.hostname
             if parts.port:
                 found["port"] = parts.port
-        except ValueError as error:
-            message = f"{_without_password(url)!r} must name one host and one port: {error}."
-            raise ProgramError(message) from error
+        except ValueError:
+            message = f"{hide_password(url)!r} must name one host and one port."
+            raise ProgramError(message) from None  # the reason quotes the address
         if parts.username:
             found["user"] = unquote(parts.username)
         if parts.password:
@@ -101,13 +103,13 @@ def _option(name: str, value: str, url: str) -> dict[str, Any]:
         return {}
     if name not in _OPTIONS:
         known = ", ".join(sorted(_OPTIONS))
-        message = f"{_without_password(url)!r}: the option {name!r} is not known here. There are: {known}."
+        message = f"{hide_password(url)!r}: the option {name!r} is not known here. There are: {known}."
         raise ProgramError(message)
     option, read = _OPTIONS[name]
     try:
         return {option: read(value)}
     except ValueError as error:
-        message = f"{_without_password(url)!r}: {value!r} cannot be the option {name!r}."
+        message = f"{hide_password(url)!r}: {value!r} cannot be the option {name!r}."
         raise ProgramError(message) from error
 
 
@@ -166,9 +168,3 @@ _JAVA_ONLY = {
     "useServerPrepStmts",
     "useUnicode",
 }
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url.removeprefix("jdbc:"))
-    shown = url if parts.password is None else url.replace(f":{parts.password}@", ":***@")
-    return shown if "password=" not in shown else shown.partition("password=")[0] + "password=***"

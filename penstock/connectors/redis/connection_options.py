@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
+from penstock.connectors.address import split_address
 from penstock.errors import ProgramError
 from penstock.foundation.retrying import check_patience
 
@@ -32,7 +32,7 @@ class RedisConnectionOptions:
     """How many milliseconds to wait before the first retry; twice as long before each further one, at most 30 s."""
 
     def __post_init__(self) -> None:
-        if urlsplit(self.url).scheme not in ("redis", "rediss", "unix"):
+        if split_address(self.url).scheme not in ("redis", "rediss", "unix"):
             message = f"{self.place!r} is no address of a Redis server; write redis://host:6379/0."
             raise ProgramError(message)
         check_patience(retries=self.retries, retry_backoff=self.retry_backoff, connect_timeout=self.connect_timeout)
@@ -40,5 +40,5 @@ class RedisConnectionOptions:
     @property
     def place(self) -> str:
         """Return what messages call the server: the address without user and password."""
-        parts = urlsplit(self.url)
+        parts = split_address(self.url)
         return f"{parts.netloc.rpartition('@')[2]}{parts.path}"

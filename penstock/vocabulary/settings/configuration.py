@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.settings.secret_values import is_secret, shown_value
 from penstock.vocabulary.time.durations import Duration, Time, format_duration, parse_duration, to_millis
 
 if TYPE_CHECKING:
@@ -163,6 +164,9 @@ class Configuration:
         try:
             return parse(value)
         except (TypeError, ValueError) as error:
+            if is_secret(key):
+                msg = f"The configuration entry {key!r} has a value that cannot be used; it is secret and not shown."
+                raise ValueError(msg) from None
             msg = f"The configuration entry {key!r} has the value {value!r}, which cannot be used: {error}"
             raise ValueError(msg) from error
 
@@ -180,10 +184,10 @@ class Configuration:
         return hash(frozenset(self.to_dict().items()))
 
     def __repr__(self) -> str:
-        return f"Configuration({self.to_dict()})"
+        return f"Configuration({self})"
 
     def __str__(self) -> str:
-        return str(self.to_dict())
+        return str({key: shown_value(key, value) for key, value in self.to_dict().items()})
 
 
 def _to_text(value: Any) -> str:
