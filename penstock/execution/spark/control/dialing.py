@@ -6,7 +6,7 @@ import socket
 
 from penstock.execution.spark.control.connection import ControlConnection
 from penstock.execution.spark.control.handshake import CHALLENGE_BYTES, PROOF_BYTES, Handshake
-from penstock.runtime.clock import monotonic_seconds, pause
+from penstock.foundation.clock import monotonic_seconds, pause
 
 __all__ = ["dial"]
 

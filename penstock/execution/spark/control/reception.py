@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.execution.spark.control.handshake import ANSWER_BYTES, Handshake, SessionKeys
-from penstock.runtime.clock import monotonic_seconds
+from penstock.foundation.clock import monotonic_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from penstock.execution.spark.control.connection import ControlConnection
 from penstock.execution.spark.control.messages import Register, TaskKey
 from penstock.execution.spark.control.outbox import Outbox
 from penstock.execution.spark.control.reception import Reception
-from penstock.runtime.clock import monotonic_seconds
+from penstock.foundation.clock import monotonic_seconds
 
 if TYPE_CHECKING:
     import socket

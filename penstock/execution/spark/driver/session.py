@@ -17,6 +17,7 @@ from penstock.execution.spark.driver.lent_settings import LentSettings
 from penstock.execution.spark.internals.context import is_stopped, slot_count
 from penstock.execution.spark.internals.gateway import has_context, start_gateway
 from penstock.execution.spark.internals.settings import CORE_SETTINGS, FORK_SERVER, FORK_SERVER_SETTING, are_missing
+from penstock.execution.spark.internals.shuffle_gate import install_gate
 from penstock.execution.spark.internals.version import check_version
 from penstock.foundation.clock import monotonic_seconds, pause
 
@@ -48,6 +49,8 @@ def find_session(given: SparkSession | None, options: dict[str, Any], slots: int
             session = _own_session = _create_session(options, slots)
     check_version(session.version)
     _check_settings(session)
+    if _local_slots(str(session.sparkContext.master)) is not None:
+        install_gate()  # for a session that the program has started itself
     if str(session.conf.get("spark.sql.adaptive.enabled")).lower() == "true":
         # Adaptive execution hides the exchanges. The program's own queries keep it: this is a session beside theirs.
         session = session.newSession()
@@ -82,6 +85,8 @@ def _create_session(options: dict[str, Any], slots: int) -> SparkSession:
     is_main_thread = threading.current_thread() is threading.main_thread()
     on_interrupt = signal.getsignal(signal.SIGINT) if is_main_thread else None
     start_gateway(settings)
+    if local_slots is not None:
+        install_gate()
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
