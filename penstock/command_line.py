@@ -161,7 +161,20 @@ def _doctor(_: argparse.Namespace) -> int:
     ]
     for name, (is_fine, found) in checks:
         sys.stdout.write(f"{'ok     ' if is_fine else 'MISSING'} {name}: {found}\n")
+    _show_open_ports()
     return 0 if all(is_fine for _, (is_fine, _) in checks) else 1
+
+
+def _show_open_ports() -> None:
+    """Show what the jobs of this user listen at on this machine, and which of it other machines reach."""
+    from penstock.execution.spark.driver.open_ports import open_ports, processes_of_jobs
+
+    for port in open_ports(processes_of_jobs()):
+        where = "this machine only" if port.is_local else "OTHER MACHINES; see What is exposed in the documentation"
+        sys.stdout.write(
+            f"{'ok     ' if port.is_local else 'OPEN   '} Port {port.port} at {port.address}"
+            f" ({port.command}, process {port.process}): reached by {where}\n"
+        )
 
 
 def _python() -> tuple[bool, str]:
