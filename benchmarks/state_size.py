@@ -34,8 +34,8 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from penstock.checkpoint.files import LocalFiles
 from penstock.checkpoint.targets import FileTarget
+from penstock.foundation.files.local import LocalFiles
 from penstock.statestore.backend import KeyContext, KeyedStateBackend
 from penstock.statestore.opening import open_backend
 

@@ -14,7 +14,7 @@ from penstock.api.launch import set_command_line_configuration
 from penstock.errors import PenstockError
 from penstock.pyflink_alias import install_alias
 from penstock.vocabulary.settings.configuration import Configuration
-from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.modes import RecoveryClaimMode
 
 __all__ = ["main"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
-from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
+from penstock.graph.steps import FilterBatchesStep, MapBatchesStep
 from penstock.vocabulary.functions.batch import (
     BATCH_FORMS,
     BatchForm,

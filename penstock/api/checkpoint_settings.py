@@ -9,7 +9,7 @@ from penstock.api.program import check_function, location
 from penstock.errors import ProgramError
 from penstock.vocabulary.settings.checkpoints import CheckpointConfig
 from penstock.vocabulary.settings.configuration import Configuration
-from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.modes import RecoveryClaimMode
 from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
 from penstock.vocabulary.time.durations import to_millis
 

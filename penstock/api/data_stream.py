@@ -152,13 +152,13 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Hand each record to a ``SinkFunction``, a ``TwoPhaseCommitSinkFunction`` or a write-ahead sink."""
-        from penstock.api.sinks import add_sink
+        from penstock.api.data_stream_sink import add_sink
 
         return add_sink(self, sink_func)
 
     def sink_to(self, sink: Any) -> DataStreamSink:
         """Hand records to a ``Sink``: what it prepares is committed with the checkpoint it belongs to."""
-        from penstock.api.sinks import sink_to
+        from penstock.api.data_stream_sink import sink_to
 
         return sink_to(self, sink)
 

@@ -12,7 +12,6 @@ from penstock.api.launch import launch_configuration
 from penstock.api.program import check_function, location, step_name
 from penstock.connectors.collection import CollectionSource
 from penstock.connectors.number_sequence import NumberSequenceSource
-from penstock.connectors.protocols import Source
 from penstock.errors import ProgramError
 from penstock.graph.explain import explain, plan_json
 from penstock.graph.guarantee import GUARANTEE_OPTION, check_guarantee, end_to_end
@@ -27,6 +26,7 @@ from penstock.vocabulary.job import JobExecutionResult, JobID
 from penstock.vocabulary.settings.configuration import Configuration
 from penstock.vocabulary.settings.modes import TimeCharacteristic
 from penstock.vocabulary.sources.functions import ParallelSourceFunction, SourceFunction
+from penstock.vocabulary.sources.protocol import Source
 from penstock.vocabulary.time.strategy import WatermarkStrategy
 from penstock.vocabulary.types.rows import Row
 
@@ -115,7 +115,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """Return the lines of a text file, of all files of a directory, or of those that fit a pattern."""
         # Imported here, as few programs need each of these sources.
-        from penstock.connectors.files.formats.text_lines import TextLineFormat
+        from penstock.connectors.files.formats.lines import TextLineFormat
 
         return self.read_file(TextLineFormat(charset_name), file_path)
 

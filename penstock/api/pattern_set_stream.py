@@ -64,7 +64,7 @@ class PatternSetStream(Generic[T]):
 
     def select(self, function: Any, output_type: Any = None) -> DataStream[Any]:
         """Turn each match into one result: ``function(name of the pattern, match)``."""
-        from penstock.graph.cep.pattern_set_step import PatternSetStep
+        from penstock.graph.cep.steps import PatternSetStep
 
         check_function(function, (), "select")
         step = PatternSetStep(key=self._key, function=function, build=self._build, **self._settings)

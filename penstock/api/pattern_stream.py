@@ -14,7 +14,7 @@ from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph.nodes import Upstream
 from penstock.graph.partitioning import KeyGroups
-from penstock.vocabulary.cep.pattern import Pattern
+from penstock.vocabulary.cep.pattern import Pattern, PatternWarning
 from penstock.vocabulary.cep.pattern_functions import (
     EventComparator,
     PatternFlatSelectFunction,
@@ -23,7 +23,6 @@ from penstock.vocabulary.cep.pattern_functions import (
     PatternSelectFunction,
     PatternTimeoutFunction,
 )
-from penstock.vocabulary.cep.pattern_warning import PatternWarning
 from penstock.vocabulary.functions.output_tag import OutputTag
 
 if TYPE_CHECKING:
@@ -192,7 +191,7 @@ class PatternStream(Generic[T]):
         # Most programs have no patterns, and need not wait for what compiles them.
         from penstock.graph.cep.compiler import compile_pattern
         from penstock.graph.cep.pattern_warnings import warnings_of
-        from penstock.graph.cep.step import PatternStep
+        from penstock.graph.cep.steps import PatternStep
 
         settings = self._settings
         automaton = compile_pattern(self._pattern)

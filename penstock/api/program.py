@@ -6,7 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
-from penstock.vocabulary import program_line
+from penstock.vocabulary import program_checks as program_line
 from penstock.vocabulary.functions.basic import Function, KeySelector, Partitioner
 from penstock.vocabulary.types.rows import Row
 from penstock.vocabulary.windows.assigners import default_trigger

@@ -16,7 +16,7 @@ from penstock.vocabulary.cep.conditions import (
     SimpleCondition,
     SubtypeCondition,
 )
-from penstock.vocabulary.cep.pattern import GroupPattern, Pattern
+from penstock.vocabulary.cep.pattern import GroupPattern, Pattern, PatternWarning
 from penstock.vocabulary.cep.pattern_functions import (
     EventComparator,
     PatternFlatSelectFunction,
@@ -28,7 +28,6 @@ from penstock.vocabulary.cep.pattern_functions import (
     RichPatternSelectFunction,
     TimedOutPartialMatchHandler,
 )
-from penstock.vocabulary.cep.pattern_warning import PatternWarning
 from penstock.vocabulary.cep.quantifier import Quantifier, WithinType
 from penstock.vocabulary.cep.skip_strategy import AfterMatchSkipStrategy
 

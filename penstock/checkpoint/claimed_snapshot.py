@@ -11,7 +11,7 @@ from penstock.errors import CorruptCheckpointError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.checkpoint.files import Files, FilesOf
+    from penstock.foundation.files.local import Files, FilesOf
 
 __all__ = ["ClaimedSnapshot"]
 

@@ -63,7 +63,8 @@ from penstock.checkpoint.coordination import (
     TaskId,
     Trigger,
 )
-from penstock.checkpoint.options import CheckpointKind, CheckpointOptions
+from penstock.checkpoint.options import CheckpointOptions
+from penstock.vocabulary.settings.modes import CheckpointKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping

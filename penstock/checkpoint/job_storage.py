@@ -17,9 +17,9 @@ from penstock.checkpoint.storage import StorageAccess, load_checkpoint
 from penstock.errors import CheckpointError, CheckpointStorageError
 
 if TYPE_CHECKING:
-    from penstock.checkpoint.files import FilesOf
     from penstock.checkpoint.metadata import CheckpointMetadata
     from penstock.checkpoint.targets import StoredFiles
+    from penstock.foundation.files.local import FilesOf
     from penstock.graph.job import Job
 
 __all__ = ["JobStorage", "try_checkpoint_directory", "try_savepoint_directory"]

@@ -19,12 +19,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.checkpoint.in_flight import InputInfo
-from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState
 from penstock.errors import CorruptCheckpointError
 from penstock.statestore.handles import KeyedStateHandle, StoredBytes
 from penstock.statestore.stored_operator_state import StoredOperatorState
-from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.modes import CheckpointKind, RecoveryClaimMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
-__all__ = ["CheckpointKind", "CheckpointOptions"]
+from penstock.vocabulary.settings.modes import CheckpointKind
 
-
-class CheckpointKind(Enum):
-    """Why a checkpoint is taken."""
-
-    PERIODIC = "checkpoint"
-    """By the interval; the job restarts from it."""
-    FINAL = "final checkpoint"
-    """All input has ended; sinks commit the rest of their output when it is complete."""
-    SAVEPOINT = "savepoint"
-    """Somebody asked for it; it belongs to whoever asked and is never deleted by the job."""
-    STOP = "stop-with-savepoint"
-    """A savepoint after which the job stops: sources emit nothing behind the barrier."""
-
-    @property
-    def is_savepoint(self) -> bool:
-        """Tells whether the result belongs to the user."""
-        return self in (CheckpointKind.SAVEPOINT, CheckpointKind.STOP)
+__all__ = ["CheckpointOptions"]
 
 
 @dataclass(frozen=True)

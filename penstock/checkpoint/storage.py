@@ -23,18 +23,18 @@ import zlib
 from typing import TYPE_CHECKING, Literal
 
 from penstock.checkpoint.claimed_snapshot import ClaimedSnapshot
-from penstock.checkpoint.files import local_files_of
 from penstock.checkpoint.metadata import METADATA, CheckpointMetadata
 from penstock.checkpoint.shared_files import SharedFiles
 from penstock.checkpoint.targets import FileTarget, MemoryTarget, StoredFiles
 from penstock.errors import CheckpointError, CorruptCheckpointError
+from penstock.foundation.files.local import local_files_of
 from penstock.vocabulary.settings.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
 from penstock.vocabulary.settings.modes import ExternalizedCheckpointRetention
 
 if TYPE_CHECKING:
-    from penstock.checkpoint.files import Files, FilesOf
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.checkpoint.subtask_state import SubtaskState
+    from penstock.foundation.files.local import Files, FilesOf
     from penstock.statestore.handles import SnapshotTarget, StoredBytes
     from penstock.vocabulary.settings.checkpoint_storage import CheckpointStorage
 

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from penstock.checkpoint.files import FileOutput, Files
+    from penstock.foundation.files.local import FileOutput, Files, StateInput
     from penstock.statestore.handles import StateOutput
-    from penstock.statestore.snapshot import StateInput
 
 __all__ = ["FileTarget", "MemoryTarget", "StoredFiles"]
 

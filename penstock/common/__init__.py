@@ -7,7 +7,7 @@ from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID
 from penstock.vocabulary.settings.config_options import ConfigOption, ConfigOptions
 from penstock.vocabulary.settings.configuration import Configuration
 from penstock.vocabulary.settings.execution import ExecutionConfig
-from penstock.vocabulary.settings.input_dependency_constraint import InputDependencyConstraint
+from penstock.vocabulary.settings.modes import InputDependencyConstraint
 from penstock.vocabulary.settings.restarts import RestartStrategies, RestartStrategyConfiguration
 from penstock.vocabulary.time.durations import Duration, Instant, Time
 from penstock.vocabulary.time.legacy_assigners import AssignerWithPeriodicWatermarksWrapper

@@ -4,12 +4,12 @@ from penstock.vocabulary.time.generators import (
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
     NoWatermarksGenerator,
+    Watermark,
     WatermarkGenerator,
     WatermarkOutput,
 )
 from penstock.vocabulary.time.strategy import WatermarkStrategy
 from penstock.vocabulary.time.timestamp_assigners import NO_TIMESTAMP, RecordTimestampAssigner, TimestampAssigner
-from penstock.vocabulary.time.watermarks import Watermark
 
 __all__ = [
     "NO_TIMESTAMP",

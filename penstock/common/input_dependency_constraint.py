@@ -1,5 +1,5 @@
 """When a task may be scheduled with regard to its inputs."""
 
-from penstock.vocabulary.settings.input_dependency_constraint import InputDependencyConstraint
+from penstock.vocabulary.settings.modes import InputDependencyConstraint
 
 __all__ = ["InputDependencyConstraint"]

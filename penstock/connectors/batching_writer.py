@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.sink_protocol import SinkWriter
+from penstock.vocabulary.sinks.protocol import SinkWriter
 
 if TYPE_CHECKING:
-    from penstock.connectors.sink_protocol import WriterContext
+    from penstock.vocabulary.sinks.protocol import WriterContext
 
 __all__ = ["BatchingWriter"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

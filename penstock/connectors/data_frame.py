@@ -6,10 +6,10 @@ import uuid
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.formats.columnar import ParquetFormat
 from penstock.connectors.files.source.source import FileSource
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.errors import ProgramError
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.vocabulary.types.rows import Row
 
 if TYPE_CHECKING:

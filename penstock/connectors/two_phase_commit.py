@@ -7,9 +7,8 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.sink_protocol import Committer, Sink, SinkWriter, WriterContext
-from penstock.vocabulary.sinks.delivery import Delivery
 from penstock.vocabulary.sinks.functions import SinkContext
+from penstock.vocabulary.sinks.protocol import Committer, Delivery, Sink, SinkWriter, WriterContext
 
 if TYPE_CHECKING:
     from penstock.vocabulary.sinks.two_phase_commit import TwoPhaseCommitSinkFunction

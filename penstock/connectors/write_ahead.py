@@ -12,8 +12,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.sink_protocol import Committer, Sink, SinkWriter, WriterContext
-from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.protocol import Committer, Delivery, Sink, SinkWriter, WriterContext
 
 if TYPE_CHECKING:
     from penstock.vocabulary.sinks.write_ahead import GenericWriteAheadSink

@@ -33,8 +33,8 @@ from penstock.datastream.functions import (
     SourceFunction,
     WindowFunction,
 )
+from penstock.vocabulary.functions.contexts import TimerService
 from penstock.vocabulary.functions.output_tag import OutputTag
-from penstock.vocabulary.functions.timer_service import TimerService
 from penstock.vocabulary.settings.checkpoint_storage import (
     CheckpointStorage,
     CustomCheckpointStorage,

@@ -42,6 +42,10 @@ from penstock.vocabulary.functions.checkpointed import (
     FunctionInitializationContext,
     FunctionSnapshotContext,
 )
+from penstock.vocabulary.functions.contexts import (
+    KeyedStateStore,
+    RuntimeContext,
+)
 from penstock.vocabulary.functions.process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
@@ -61,10 +65,6 @@ from penstock.vocabulary.functions.rich import (
     RichJoinFunction,
     RichMapFunction,
     RichReduceFunction,
-)
-from penstock.vocabulary.functions.runtime_context import (
-    KeyedStateStore,
-    RuntimeContext,
 )
 from penstock.vocabulary.functions.windowed import (
     AllWindowFunction,

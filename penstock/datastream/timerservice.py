@@ -1,6 +1,6 @@
 """The timer service, at the place PyFlink gives it."""
 
-from penstock.vocabulary.functions.timer_service import (
+from penstock.vocabulary.functions.contexts import (
     TimerService,
 )
 

@@ -17,7 +17,7 @@ from penstock.errors import ProgramError
 from penstock.graph.steps import CollectStep, GlobalCommitStep, PrintStep, SinkStep, SourceFunctionStep, SourceStep
 from penstock.vocabulary.functions.checkpointed import CheckpointedFunction
 from penstock.vocabulary.settings.modes import CheckpointingMode
-from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.protocol import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

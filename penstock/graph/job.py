@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.vocabulary.settings.checkpoints import CheckpointConfig
-from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.modes import RecoveryClaimMode
 from penstock.vocabulary.state.backends import HashMapStateBackend, StateBackend
 
 if TYPE_CHECKING:

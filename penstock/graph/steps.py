@@ -10,15 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from penstock.vocabulary.functions.batch import BatchForm
     from penstock.vocabulary.functions.output_tag import OutputTag
     from penstock.vocabulary.time.strategy import WatermarkStrategy
 
 __all__ = [
+    "AsyncWaitStep",
     "CollectStep",
+    "FilterBatchesStep",
     "FilterStep",
     "FlatMapStep",
     "GlobalCommitStep",
     "KeySelectorFunction",
+    "MapBatchesStep",
     "MapStep",
     "PrintStep",
     "ProcessStep",
@@ -205,3 +209,32 @@ class CollectStep(Step):
     """Sends records to the program that called ``execute_and_collect``."""
 
     collection: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncWaitStep(Step):
+    """Answers each record with a coroutine, many of which run at the same time."""
+
+    function: Any
+    timeout: int
+    """Milliseconds for all attempts of a record; 0: for ever."""
+    capacity: int
+    """How many records may be without an answer."""
+    retry_strategy: Any
+    is_ordered: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapBatchesStep(Step):
+    """As many results per batch as it has records."""
+
+    function: Any
+    form: BatchForm = "list"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterBatchesStep(Step):
+    """Keeps the records of a batch for which the function's answer is true."""
+
+    function: Any
+    form: BatchForm = "list"

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.checkpoint.metadata import METADATA, CheckpointMetadata, OperatorInfo, OperatorMetadata
-from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState
 from penstock.checkpoint.targets import FileTarget
-from penstock.connectors.filesystems import files_of
 from penstock.errors import CheckpointError, ProgramError
 from penstock.foundation.clock import SystemClock
+from penstock.foundation.files.by_uri import files_of
 from penstock.foundation.keys.groups import key_group_of, key_group_range
 from penstock.savepoints.keyed_state import open_keyed_state
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle
@@ -21,6 +20,7 @@ from penstock.statestore.operator_state import OperatorStateSnapshot
 from penstock.statestore.snapshot import BATCH_ENTRIES, EVENT_TIME, PROCESSING_TIME, KeyedStateWriter, StateInfo, Timer
 from penstock.statestore.state_kinds import KINDS, kind_of
 from penstock.statestore.stored_operator_state import StoredOperatorState
+from penstock.vocabulary.settings.modes import CheckpointKind
 from penstock.vocabulary.state.descriptors import StateDescriptor
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.checkpoint.files import LocalFiles
 from penstock.errors import CheckpointError
+from penstock.foundation.files.local import LocalFiles
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.handles import ENTRIES
 from penstock.statestore.opening import open_backend

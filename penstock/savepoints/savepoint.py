@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.checkpoint.metadata import METADATA
 from penstock.checkpoint.storage import load_checkpoint
-from penstock.connectors.filesystems import files_of
 from penstock.errors import CheckpointError
+from penstock.foundation.files.by_uri import files_of
 from penstock.savepoints.keyed_state import open_keyed_state
 from penstock.savepoints.rows import (
     BROADCAST,
@@ -133,7 +133,19 @@ class Savepoint:
         """
         from penstock.execution.spark.driver.savepoint_frame import savepoint_frame
 
-        return savepoint_frame(self, spark, operator=operator, state=state)
+        parts: list[tuple[str, int, KeyedStateHandle | None]] = []
+        for name, content in self.metadata.operators.items():
+            if operator is None or name == operator:
+                for subtask, found in sorted(content.subtasks.items()):
+                    parts += [(name, subtask, handle) for handle in found.keyed]
+                    parts.append((name, subtask, None))
+        return savepoint_frame(parts, self._rows_of_part, spark, state=state)
+
+    def _rows_of_part(self, part: tuple[str, int, KeyedStateHandle | None]) -> Iterator[StateRow]:
+        operator, subtask, handle = part
+        if handle is not None:
+            return self.keyed_rows(operator, handle)
+        return operator_rows(operator, subtask, self.metadata.operators[operator].subtasks[subtask], self.files)
 
     def _rows_of(self, operator: str, content: OperatorMetadata) -> Iterator[StateRow]:
         for subtask, state in sorted(content.subtasks.items()):

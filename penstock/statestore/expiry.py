@@ -25,6 +25,7 @@ from penstock.statestore.backend import NamespacedState
 from penstock.statestore.copying import copied
 from penstock.statestore.state_kinds import kind_of
 from penstock.vocabulary.functions.basic import ReduceFunction
+from penstock.vocabulary.program_checks import none_returned
 from penstock.vocabulary.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -33,7 +34,6 @@ from penstock.vocabulary.state.descriptors import (
 )
 from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
 from penstock.vocabulary.state.ttl import StateTtlConfig
-from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from penstock.statestore.snapshot import StateInput
+    from penstock.foundation.files.local import StateInput
 
 __all__ = ["ENTRIES", "ROCKSDB", "KeyedStateHandle", "SnapshotTarget", "StateFiles", "StateOutput", "StoredBytes"]
 

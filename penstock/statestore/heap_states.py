@@ -8,8 +8,8 @@ from penstock.foundation.native import native
 from penstock.statestore.backend import NamespacedState
 from penstock.statestore.state_defaults import default_maker, default_of
 from penstock.vocabulary.functions.basic import ReduceFunction
+from penstock.vocabulary.program_checks import none_returned
 from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
-from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

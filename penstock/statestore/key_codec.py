@@ -10,7 +10,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from penstock.foundation.keys.equality import PLAIN_KINDS, canonical, encode
+from penstock.foundation.keys.canonical_form import canonical
+from penstock.foundation.keys.forms import PLAIN_KINDS, encode
 
 if TYPE_CHECKING:
     from penstock.statestore.value_codec import ClassTable, ValueReader

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateRestoreError, UnusableKeyError
-from penstock.foundation.keys.equality import with_length
+from penstock.foundation.keys.forms import with_length
 from penstock.foundation.keys.groups import key_group_of
 from penstock.statestore.key_codec import decode_key, decode_namespace, encode_key, encode_namespace, is_plain
 from penstock.statestore.snapshot import StateInfo

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.statestore.backend import NamespacedState
 from penstock.statestore.state_defaults import default_maker
 from penstock.vocabulary.functions.basic import ReduceFunction
+from penstock.vocabulary.program_checks import none_returned
 from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
-from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

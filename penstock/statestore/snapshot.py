@@ -27,13 +27,15 @@ import struct
 import zlib
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from penstock.errors import CheckpointError, CorruptCheckpointError, StateRestoreError
 from penstock.statestore.value_codec import ClassSchema, ClassTable, ValueReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
+
+    from penstock.foundation.files.local import StateInput
 
 __all__ = [
     "BATCH_ENTRIES",
@@ -45,7 +47,6 @@ __all__ = [
     "KeyedStateReader",
     "KeyedStateWriter",
     "StateInfo",
-    "StateInput",
     "Timer",
 ]
 
@@ -105,21 +106,6 @@ class StateInfo(NamedTuple):
     ttl_millis: int | None = None
     """How long content lives; ``None`` is for ever."""
     schema_version: int = 1
-
-
-class StateInput(Protocol):
-    """Bytes of a stored snapshot that can be read at any place."""
-
-    @property
-    def name(self) -> str:
-        """The file, for messages."""
-
-    @property
-    def size(self) -> int:
-        """The number of bytes."""
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        """Returns ``length`` bytes from ``offset`` on, fewer at the end."""
 
 
 @dataclass(frozen=True)

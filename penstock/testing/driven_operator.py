@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from penstock.checkpoint.options import CheckpointKind, CheckpointOptions
+from penstock.checkpoint.options import CheckpointOptions
 from penstock.errors import ProgramError
 from penstock.foundation.clock import ManualClock
 from penstock.foundation.keys.groups import key_group_of, subtask_of_key_group
@@ -27,6 +27,7 @@ from penstock.testing.harness_snapshot import HarnessLink, HarnessSnapshot, rest
 from penstock.testing.harness_state import content_of, entry_counts, operator_content, timers_of
 from penstock.vocabulary.metrics import MetricGroup
 from penstock.vocabulary.settings.execution import ExecutionConfig
+from penstock.vocabulary.settings.modes import CheckpointKind
 from penstock.vocabulary.time.durations import TimeLength, to_millis
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from penstock.testing.harness_options import HarnessOptions
     from penstock.vocabulary.functions.output_tag import OutputTag
     from penstock.vocabulary.state.descriptors import StateDescriptor
-    from penstock.vocabulary.time.watermarks import Watermark
+    from penstock.vocabulary.time.generators import Watermark
 
 __all__ = ["DrivenOperator"]
 

@@ -15,8 +15,8 @@ from penstock.graph import steps
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.runtime.task.build import build_operator
 from penstock.testing.driven_operator import DrivenOperator
+from penstock.vocabulary.cep.pattern import PatternWarning
 from penstock.vocabulary.cep.pattern_functions import PatternProcessFunction
-from penstock.vocabulary.cep.pattern_warning import PatternWarning
 from penstock.vocabulary.functions.async_retry import AsyncRetryStrategy
 from penstock.vocabulary.functions.basic import (
     CoFlatMapFunction,

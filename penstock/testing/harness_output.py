@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.runtime.task.output import Emit, Output
-from penstock.vocabulary.time.watermarks import Watermark
+from penstock.vocabulary.time.generators import Watermark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

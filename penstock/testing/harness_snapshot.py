@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.checkpoint.files import local_files_of
 from penstock.checkpoint.metadata import OperatorInfo, OperatorMetadata
 from penstock.checkpoint.rescaling import redistribute_operator
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.checkpoint.targets import MemoryTarget, StoredFiles
 from penstock.errors import CheckpointError, ProgramError
+from penstock.foundation.files.local import local_files_of
 from penstock.runtime.checkpoint.restoring import RestoredSubtask
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, ver
 from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.restored_parallelism import take_over_max_parallelism
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, load_checkpoint
-from penstock.connectors.filesystems import files_of
 from penstock.errors import CheckpointError
+from penstock.foundation.files.by_uri import files_of
 from penstock.runtime.checkpoint.restoring import RestoredSubtask
 from penstock.runtime.diagnostics.failure import explain_failure
 from penstock.vocabulary.settings.checkpoint_storage import JobManagerCheckpointStorage

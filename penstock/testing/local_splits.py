@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.diagnostics.failure import explain_unusable
 from penstock.runtime.sources.enumeration import SplitEnumeration, restored_splits, split_sources
-from penstock.vocabulary.unusable_value import UnusableValueError
+from penstock.vocabulary.program_checks import UnusableValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from penstock.checkpoint.subtask_state import SubtaskState
-    from penstock.connectors.protocols import Source, SourceSplit
     from penstock.graph.job import Job
     from penstock.graph.nodes import Node
     from penstock.runtime.task.task import Task
     from penstock.statestore.handles import StateFiles
+    from penstock.vocabulary.sources.protocol import Source, SourceSplit
 
 __all__ = ["LocalSplits"]
 

@@ -8,12 +8,11 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
-from penstock.vocabulary.time.generators import WatermarkGenerator, WatermarkOutput
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.vocabulary.time.generators import Watermark, WatermarkGenerator, WatermarkOutput
 from penstock.vocabulary.time.strategy import WatermarkStrategy
 from penstock.vocabulary.time.timestamp_assigners import TimestampAssigner
-from penstock.vocabulary.time.watermarks import Watermark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -14,7 +14,7 @@ from penstock.errors import ProgramError
 from penstock.testing.comparison import Expected, notation
 from penstock.testing.scripted_source import Event, EventKind
 from penstock.vocabulary.time.durations import parse_duration
-from penstock.vocabulary.time.watermarks import MAX_WATERMARK, MIN_TIMESTAMP
+from penstock.vocabulary.time.generators import MAX_WATERMARK, MIN_TIMESTAMP
 
 __all__ = ["ONLY_CHANNEL", "Step", "Transcript", "millis"]
 

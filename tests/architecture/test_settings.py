@@ -43,12 +43,12 @@ EXPLAINED = {
     "penstock/api/environment_settings.py:EnvironmentSettings._runtime_mode": "BATCH is refused, the others stream",
     "penstock/api/keyed_stream.py:KeyedStream._key_type": "a key is what its selector returns, whatever is declared",
     "penstock/connectors/mysql/jdbc.py:JdbcConnectionOptions._driver_name": "drivers of other databases are refused",
-    "penstock/connectors/sink_protocol.py:WriterContext.restored_checkpoint": "writers of the program read it",
+    "penstock/vocabulary/sinks/protocol.py:WriterContext.restored_checkpoint": "writers of the program read it",
     "penstock/vocabulary/functions/asynchronous.py:AsyncFunctionDescriptor.output_mode": "AsyncDataStream makes steps",
     "penstock/vocabulary/types/serialization.py:RowDataBulkWriterFactory._row_type": "factories of the program read it",
     "penstock/vocabulary/state/ttl.py:StateTtlConfig._ttl_time_characteristic": "there is only one",
-    "penstock/vocabulary/time/watermarks.py:Watermark.MAX_WATERMARK": "a constant for programs",
-    "penstock/vocabulary/time/watermarks.py:Watermark.UNINITIALIZED": "a constant for programs",
+    "penstock/vocabulary/time/generators.py:Watermark.MAX_WATERMARK": "a constant for programs",
+    "penstock/vocabulary/time/generators.py:Watermark.UNINITIALIZED": "a constant for programs",
 }
 """What is kept and read by nothing in the package, with the reason why that is no ignored setting."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import MapFunction, RuntimeContext, SinkFunction, SourceFunction
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 
 __all__ = ["Diary", "FailingReader", "FailingSink", "FailingSource", "Watched"]
 

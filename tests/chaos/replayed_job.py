@@ -25,7 +25,7 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from tests.chaos.faults import WORKER_POINTS, FaultPlan, install
 
 __all__ = ["Readings", "build", "expected", "final_state"]

@@ -26,7 +26,7 @@ from penstock import (
     ProgramError,
     SimpleStringSchema,
 )
-from penstock.connectors.protocols import Boundedness, ReaderContext, SourceSplit, SplitReader
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, SourceSplit, SplitReader
 from tests.servers.kafka import Kafka
 
 

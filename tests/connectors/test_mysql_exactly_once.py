@@ -11,9 +11,8 @@ import pytest
 
 from penstock.connectors.mysql import MySqlSink, MySqlSinkBuilder
 from penstock.connectors.mysql.xa_session import XaSession
-from penstock.connectors.sink_protocol import Committer, SinkWriter
 from penstock.errors import ExternalSystemError
-from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.protocol import Committer, DeliveryGuarantee, SinkWriter
 from tests.connectors.writer_context import Surroundings
 from tests.servers.mariadb import Database
 

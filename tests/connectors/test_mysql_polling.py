@@ -8,8 +8,8 @@ import pytest
 
 from penstock import Row
 from penstock.connectors.mysql import MySqlPollingSource, MySqlPollingSourceBuilder
-from penstock.connectors.protocols import Boundedness, ReaderContext, SplitReader
 from penstock.errors import ExternalSystemError, ProgramError
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, SplitReader
 from tests.servers.mariadb import Database
 
 USERS = [("user_1", "a", 10), ("user_2", "b", 20), ("user_3", "c", 15), ("user_4", "d", 30)]

@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
-from penstock.connectors.sink_protocol import WriterContext
 from penstock.vocabulary.metrics import MetricGroup
+from penstock.vocabulary.sinks.protocol import WriterContext
 
 __all__ = ["Surroundings"]
 

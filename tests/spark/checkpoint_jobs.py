@@ -20,7 +20,7 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from tests.chaos.lifecycle import Diary
 
 __all__ = ["AtEnd", "Fuse", "Notified", "Results", "Sum", "Tap", "Tapped", "WaitFor", "numbers"]

@@ -11,7 +11,7 @@ import pymysql
 
 from penstock import RuntimeContext, SinkContext, TwoPhaseCommitSinkFunction
 from penstock.connectors.mysql import MySqlConnectionOptions
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 
 __all__ = ["MariaDbTransactions", "Produced"]
 

@@ -22,10 +22,10 @@ from penstock import (
 )
 from penstock.checkpoint.job_storage import JobStorage
 from penstock.checkpoint.subtask_state import SubtaskState
-from penstock.connectors.filesystems import files_of
 from penstock.execution.spark.control.messages import Acknowledged
 from penstock.execution.spark.driver.checkpoints import Checkpoints
 from penstock.foundation.clock import SystemClock
+from penstock.foundation.files.by_uri import files_of
 from penstock.savepoints import Savepoint
 from tests.spark.checkpoint_bench import SUMS, CheckpointBench, checkpoint_ids, result, running
 from tests.spark.checkpoint_jobs import AtEnd, Sum, Tapped, numbers

@@ -10,7 +10,7 @@ from penstock.connectors.files.source.malformed import PARSE_ERRORS
 from penstock.connectors.formats.json_schema_types import type_of_json_schema
 from penstock.connectors.formats.json_values import json_reader, json_writer
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.types.composite import RowTypeInfo
 from penstock.vocabulary.types.rows import Row
 from penstock.vocabulary.types.serialization import DeserializationSchema, SerializationSchema

@@ -10,7 +10,14 @@ from penstock.errors import ProgramError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["admin_library", "client_settings", "connection_settings", "describe", "is_temporary", "library"]
+__all__ = [
+    "client_settings",
+    "connection_settings",
+    "describe",
+    "import_kafka_admin",
+    "import_kafka_client",
+    "is_temporary",
+]
 
 # Java clients turn bytes into objects by classes named in their settings; here a schema of the program does that, as in
 # Flink, which overrides these.
@@ -44,12 +51,12 @@ _CONNECTION = (
 """How the names of settings begin that say how to reach the brokers."""
 
 
-def library() -> Any:
+def import_kafka_client() -> Any:
     """Return the module ``confluent_kafka``."""
     return _load("confluent_kafka")
 
 
-def admin_library() -> Any:
+def import_kafka_admin() -> Any:
     """Return the module ``confluent_kafka.admin``."""
     return _load("confluent_kafka.admin")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.connectors.kafka.client import describe, is_temporary, library
-from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
+from penstock.connectors.kafka.client import describe, import_kafka_client, is_temporary
+from penstock.connectors.kafka.subscription import KafkaTopicPartition
 from penstock.errors import ExternalSystemError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Cluster:
 
     def __init__(self, settings: Mapping[str, Any], *, attempts: int = _ATTEMPTS) -> None:
         self._address = settings.get("bootstrap.servers", "")
-        self._consumer = library().Consumer({**settings, "enable.auto.commit": False})
+        self._consumer = import_kafka_client().Consumer({**settings, "enable.auto.commit": False})
         self._attempts = attempts
 
     def __enter__(self) -> Cluster:
@@ -74,7 +74,7 @@ class Cluster:
             answers = ask()
             for answer in answers:
                 if answer.error is not None:
-                    raise library().KafkaException(answer.error)
+                    raise import_kafka_client().KafkaException(answer.error)
             return answers
 
         answers = self._ask(checked)
@@ -88,12 +88,12 @@ class Cluster:
     @staticmethod
     def _place(partition: KafkaTopicPartition, offset: int | None = None) -> Any:
         if offset is None:
-            return library().TopicPartition(partition.topic, partition.partition)
-        return library().TopicPartition(partition.topic, partition.partition, offset)
+            return import_kafka_client().TopicPartition(partition.topic, partition.partition)
+        return import_kafka_client().TopicPartition(partition.topic, partition.partition, offset)
 
     def _ask(self, question: Callable[[], T]) -> T:
         """Ask until there is an answer, because brokers may be starting, or changing their leaders."""
-        exception = library().KafkaException
+        exception = import_kafka_client().KafkaException
         for attempt in range(1, self._attempts + 1):
             try:
                 return question()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import library
+from penstock.connectors.kafka.client import import_kafka_client
 from penstock.connectors.kafka.transaction import TransactionalProducer
 from penstock.connectors.kafka.transactional_ids import group_offset
-from penstock.connectors.sink_protocol import Committer
 from penstock.errors import ExternalSystemError
+from penstock.vocabulary.sinks.protocol import Committer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ class KafkaCommitter(Committer):
             return True
         try:
             is_done = producer.commit()
-        except library().KafkaException:  # timed out, or ended by another process
+        except import_kafka_client().KafkaException:  # timed out, or ended by another process
             self._pending.done(committable, is_usable=False)
             self._write_again_if_missing(committable)
             return True
@@ -61,7 +61,7 @@ class KafkaCommitter(Committer):
         return is_done
 
     def _write_again_if_missing(self, committable: KafkaCommittable) -> None:
-        exception = library().KafkaException
+        exception = import_kafka_client().KafkaException
         problem: Exception | None = None
         for _ in range(_ATTEMPTS):
             if self._was_committed(committable, is_settled=False):

@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.types.catalogue import Types
 from penstock.vocabulary.types.serialization import ByteArraySchema, DeserializationSchema, SimpleStringSchema
 

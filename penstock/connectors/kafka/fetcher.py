@@ -13,13 +13,13 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import describe, is_temporary, library
+from penstock.connectors.kafka.client import describe, import_kafka_client, is_temporary
 from penstock.errors import ExternalSystemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
+    from penstock.connectors.kafka.subscription import KafkaTopicPartition
 
 __all__ = ["Fetcher", "Inbox"]
 
@@ -50,7 +50,7 @@ class Fetcher:
     """Consumes for the readers of one subtask; everything but the waiting is done in the subtask's thread."""
 
     def __init__(self, settings: Mapping[str, Any], wake_up: Callable[[], None]) -> None:
-        self._consumer = library().Consumer({**settings, "error_cb": self._on_error})
+        self._consumer = import_kafka_client().Consumer({**settings, "error_cb": self._on_error})
         self._wake_up = wake_up
         self._inboxes: dict[tuple[str, int], Inbox] = {}
         self._added = 0
@@ -134,7 +134,7 @@ class Fetcher:
             order = self._orders.popleft()
             try:
                 order()
-            except library().KafkaException as error:
+            except import_kafka_client().KafkaException as error:
                 _log.warning("Kafka: %s", describe(error.args[0]))
 
     def _wait(self) -> None:
@@ -184,7 +184,7 @@ class Fetcher:
     def _on_fault(self, message: Any) -> None:
         """Take an event that comes in a message's place: the end of a partition, or trouble."""
         error = message.error()
-        if error.code() == library().KafkaError._PARTITION_EOF:
+        if error.code() == import_kafka_client().KafkaError._PARTITION_EOF:
             inbox = self._inboxes.get((message.topic(), message.partition()))
             if inbox is not None:
                 inbox.end = message.offset()
@@ -197,7 +197,9 @@ class Fetcher:
         """Take note of what concerns no partition; called by the client library in whichever thread asks it."""
         if error.fatal():
             self._fatal = error
-        elif error.code() == library().KafkaError._ALL_BROKERS_DOWN:  # what leads to it comes many times a second
+        elif (
+            error.code() == import_kafka_client().KafkaError._ALL_BROKERS_DOWN
+        ):  # what leads to it comes many times a second
             _log.warning("Kafka: %s; reading goes on when it is over", describe(error))
 
     @staticmethod
@@ -211,5 +213,5 @@ class Fetcher:
     @staticmethod
     def _place(partition: KafkaTopicPartition, offset: int | None = None) -> Any:
         if offset is None:
-            return library().TopicPartition(partition.topic, partition.partition)
-        return library().TopicPartition(partition.topic, partition.partition, offset)
+            return import_kafka_client().TopicPartition(partition.topic, partition.partition)
+        return import_kafka_client().TopicPartition(partition.topic, partition.partition, offset)

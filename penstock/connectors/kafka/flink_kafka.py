@@ -13,7 +13,7 @@ from penstock.connectors.kafka.sink import KafkaSink, SinkOptions
 from penstock.connectors.kafka.sink_builder import check_producer_properties
 from penstock.connectors.kafka.source import KafkaSource
 from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
-from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.protocol import DeliveryGuarantee
 
 if TYPE_CHECKING:
     from penstock.connectors.kafka.message_run import KafkaProducerRecord, MessageRun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.connectors.kafka.client import library
+from penstock.connectors.kafka.client import import_kafka_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +90,7 @@ def _send_batches(producer: Any, run: MessageRun, room: int) -> None:
             producer.poll(_QUEUE_SECONDS)
         if producer.produce_batch(run.topic, batch) != len(batch):
             error = next(message["_error"] for message in batch if "_error" in message)
-            raise library().KafkaException(error)
+            raise import_kafka_client().KafkaException(error)
 
 
 def _send_timed(producer: Any, topic: str, run: MessageRun) -> None:

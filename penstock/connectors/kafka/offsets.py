@@ -12,7 +12,7 @@ from penstock.errors import ProgramError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
+    from penstock.connectors.kafka.subscription import KafkaTopicPartition
 
 __all__ = ["KafkaOffsetResetStrategy", "KafkaOffsetsInitializer", "PartitionOffsets"]
 

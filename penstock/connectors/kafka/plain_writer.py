@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import describe, library
+from penstock.connectors.kafka.client import describe, import_kafka_client
 from penstock.connectors.kafka.message_run import send
 from penstock.connectors.kafka.transaction import QUEUE_ROOM
-from penstock.connectors.sink_protocol import SinkWriter
 from penstock.errors import ExternalSystemError
+from penstock.vocabulary.sinks.protocol import SinkWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.connectors.kafka.serialization import KafkaRecordSerializationSchema
-    from penstock.connectors.sink_protocol import WriterContext
+    from penstock.vocabulary.sinks.protocol import WriterContext
 
 __all__ = ["PlainWriter"]
 
@@ -50,7 +50,7 @@ class PlainWriter(SinkWriter[Any]):
         self._failure: str | None = None
         self._room = int(settings.get("queue.buffering.max.messages", QUEUE_ROOM))
         reports = {"delivery.report.only.error": True, "on_delivery": self._on_failure}
-        self._producer = library().Producer({**settings, **reports})
+        self._producer = import_kafka_client().Producer({**settings, **reports})
         self._partitions: dict[str, list[int]] = {}
         schema.open(context.subtask, context.parallelism, self._partitions_of)
 

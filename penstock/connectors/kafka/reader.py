@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.files.source.malformed import MalformedRecords
-from penstock.connectors.protocols import SplitReader
+from penstock.vocabulary.sources.protocol import SplitReader
 
 if TYPE_CHECKING:
     from penstock.connectors.kafka.deserialization import MessageDecoder
     from penstock.connectors.kafka.fetcher import Fetcher
-    from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
-    from penstock.connectors.protocols import ReaderContext
+    from penstock.connectors.kafka.subscription import KafkaTopicPartition
     from penstock.vocabulary.functions.output_tag import OutputTag
-    from penstock.vocabulary.sources.malformed_record import MalformedRecord
+    from penstock.vocabulary.sources.protocol import MalformedRecord, ReaderContext
 
 __all__ = ["FinishedReader", "PartitionReader"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.connectors.kafka.message_run import KafkaProducerRecord, MessageRun
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.types.serialization import ByteArraySchema, SerializationSchema
 
 if TYPE_CHECKING:

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.connectors.kafka.client import client_settings
-from penstock.connectors.sink_protocol import Committer, Sink, SinkWriter, WriterContext
 from penstock.errors import ProgramError
-from penstock.vocabulary.sinks.delivery import Delivery
-from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.protocol import Committer, Delivery, DeliveryGuarantee, Sink, SinkWriter, WriterContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.connectors.kafka.client import client_settings, library
+from penstock.connectors.kafka.client import client_settings, import_kafka_client
 from penstock.connectors.kafka.serialization import KafkaRecordSerializationSchema
 from penstock.connectors.kafka.sink import KafkaSink, SinkOptions
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
-from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.program_checks import require_instance
+from penstock.vocabulary.sinks.protocol import DeliveryGuarantee
 
 __all__ = ["KafkaSinkBuilder", "check_producer_properties"]
 
@@ -80,7 +80,7 @@ def check_producer_properties(properties: dict[str, Any]) -> None:
     Raises:
         ProgramError: It does not know one of them.
     """
-    kafka = library()
+    kafka = import_kafka_client()
     try:
         kafka.Producer(client_settings(properties))
     except kafka.KafkaException as error:

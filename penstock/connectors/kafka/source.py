@@ -11,8 +11,8 @@ from penstock.connectors.kafka.client import client_settings
 from penstock.connectors.kafka.cluster import Cluster
 from penstock.connectors.kafka.deserialization import MessageDecoder
 from penstock.connectors.kafka.offsets import KafkaOffsetResetStrategy
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.errors import ExternalSystemError
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from penstock.connectors.kafka.deserialization import KafkaRecordDeserializationSchema
     from penstock.connectors.kafka.offsets import KafkaOffsetsInitializer
     from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
-    from penstock.connectors.kafka.subscription import Subscription
-    from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
+    from penstock.connectors.kafka.subscription import KafkaTopicPartition, Subscription
     from penstock.vocabulary.functions.output_tag import OutputTag
-    from penstock.vocabulary.sources.malformed_record import MalformedRecord
+    from penstock.vocabulary.sources.protocol import MalformedRecord
 
 __all__ = ["KafkaSource", "PartitionSplit", "SourceOptions"]
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import client_settings, library
+from penstock.connectors.kafka.client import client_settings, import_kafka_client
 from penstock.connectors.kafka.deserialization import KafkaRecordDeserializationSchema
 from penstock.connectors.kafka.offsets import KafkaOffsetsInitializer
 from penstock.connectors.kafka.source import KafkaSource, SourceOptions
 from penstock.connectors.kafka.subscription import Subscription
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
 from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.program_checks import require_instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
-    from penstock.vocabulary.sources.malformed_record import MalformedRecord
+    from penstock.connectors.kafka.subscription import KafkaTopicPartition
+    from penstock.vocabulary.sources.protocol import MalformedRecord
     from penstock.vocabulary.types.serialization import DeserializationSchema
 
 __all__ = ["KafkaSourceBuilder"]
@@ -178,7 +178,7 @@ def _is_true(value: Any) -> bool:
 
 def _check_settings(properties: dict[str, Any]) -> None:
     """Let the client library look at the settings where the program is written, not later in a subtask."""
-    kafka = library()
+    kafka = import_kafka_client()
     try:
         # A producer knows all properties too, and is made and gone quicker than a consumer.
         kafka.Producer({**client_settings(properties), "log_level": 0})

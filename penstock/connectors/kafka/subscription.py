@@ -1,4 +1,4 @@
-"""Which partitions a source reads: those of named topics, of all topics with a name like this, or named ones."""
+"""Partitions, and which of them a source reads: named ones, or those of topics by their names or a pattern of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,24 @@ from penstock.errors import ProgramError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
 
-__all__ = ["Subscription"]
+__all__ = ["KafkaTopicPartition", "Subscription"]
+
+
+@dataclass(frozen=True, order=True)
+class KafkaTopicPartition:
+    """A topic and the number of one of its partitions."""
+
+    topic: str
+    partition: int
+
+    def __post_init__(self) -> None:
+        if not self.topic or self.partition < 0:
+            message = f"KafkaTopicPartition({self.topic!r}, {self.partition}): a name and a number from 0 are needed."
+            raise ProgramError(message)
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import describe, is_temporary, library
+from penstock.connectors.kafka.client import describe, import_kafka_client, is_temporary
 from penstock.connectors.kafka.message_run import MessageRun, send
 from penstock.errors import ExternalSystemError
 
@@ -59,7 +59,7 @@ class TransactionalProducer:
     """A producer with a transactional id; making one ends whatever another one with this id has left open."""
 
     def __init__(self, settings: Mapping[str, Any], transactional_id: str) -> None:
-        kafka = library()
+        kafka = import_kafka_client()
         self.transactional_id = transactional_id
         self._room = int(settings.get("queue.buffering.max.messages", QUEUE_ROOM))
         self._producer = kafka.Producer(
@@ -69,7 +69,7 @@ class TransactionalProducer:
         self._group = _metadata_of_group(transactional_id)
 
     def _start(self) -> None:
-        exception = library().KafkaException
+        exception = import_kafka_client().KafkaException
         for attempt in range(1, _START_ATTEMPTS + 1):
             try:
                 self._producer.init_transactions(_SECONDS)
@@ -100,8 +100,8 @@ class TransactionalProducer:
 
     def mark(self, topic: str, lineage: str, sequence: int) -> None:
         """Have the mark committed together with the transaction."""
-        place = library().TopicPartition(topic, 0, sequence, metadata=lineage)
-        exception = library().KafkaException
+        place = import_kafka_client().TopicPartition(topic, 0, sequence, metadata=lineage)
+        exception = import_kafka_client().KafkaException
         while True:
             try:
                 self._producer.send_offsets_to_transaction([place], self._group, _SECONDS)
@@ -119,7 +119,7 @@ class TransactionalProducer:
         """
         try:
             self._producer.commit_transaction(_SECONDS)
-        except library().KafkaException as error:
+        except import_kafka_client().KafkaException as error:
             if is_temporary(error.args[0]):
                 return False
             raise
@@ -130,7 +130,7 @@ class TransactionalProducer:
         try:
             self._producer.purge()
             self._producer.abort_transaction(_SECONDS / 2)
-        except library().KafkaException:  # nothing was open, or it is not ours any more
+        except import_kafka_client().KafkaException:  # nothing was open, or it is not ours any more
             return
         finally:
             del self._producer
@@ -146,7 +146,7 @@ def _metadata_of_some_group() -> tuple[bytes, Any]:
     Only a consumer can say it, and the client library may crash if one is closed right after it was made. So one that
     knows no broker stays for as long as the process does.
     """
-    consumer = library().Consumer({"group.id": _PLACE_OF_NAME, "log_level": 0})
+    consumer = import_kafka_client().Consumer({"group.id": _PLACE_OF_NAME, "log_level": 0})
     return consumer.consumer_group_metadata(), consumer
 
 

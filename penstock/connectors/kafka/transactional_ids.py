@@ -11,7 +11,13 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.client import admin_library, connection_settings, describe, is_temporary, library
+from penstock.connectors.kafka.client import (
+    connection_settings,
+    describe,
+    import_kafka_admin,
+    import_kafka_client,
+    is_temporary,
+)
 from penstock.errors import ExternalSystemError
 
 if TYPE_CHECKING:
@@ -67,7 +73,7 @@ def group_offset(
         is_settled: Whether to wait for transactions that are being finished, which takes a moment; one that is open
             would be waited for in vain.
     """
-    kafka = library()
+    kafka = import_kafka_client()
     isolation = "read_committed" if is_settled else "read_uncommitted"
     consumer = kafka.Consumer({**connection_settings(settings), "group.id": group, "isolation.level": isolation})
     problem: Any = None
@@ -102,7 +108,7 @@ class IdRegistry:
 
     def __init__(self, settings: Mapping[str, Any], prefix: str, wait: Callable[[float], Any]) -> None:
         self._settings = settings
-        self._admin = admin_library().AdminClient(connection_settings(settings))
+        self._admin = import_kafka_admin().AdminClient(connection_settings(settings))
         self._prefix = prefix
         self._wait = wait
 
@@ -128,7 +134,7 @@ class IdRegistry:
         return f"{self._prefix}-ids-{subtask}"
 
     def _write(self, group: str, offset: int, metadata: str) -> None:
-        kafka = library()
+        kafka = import_kafka_client()
         place = kafka.TopicPartition(_PLACE, 0, offset, metadata=metadata)
         problem: Any = None
         for _ in range(_ATTEMPTS):
@@ -146,7 +152,7 @@ class IdRegistry:
             if problem.name() in _CUT_OFF:
                 # A client that was there before a broker died may wait for it for ever, when it has long been back.
                 _log.warning("The group %r cannot be written yet, and is tried again: %s.", group, describe(problem))
-                self._admin = admin_library().AdminClient(connection_settings(self._settings))
+                self._admin = import_kafka_admin().AdminClient(connection_settings(self._settings))
             self._wait(0.1)
         message = f"The group {group!r}, which names open transactions, cannot be written: {describe(problem)}."
         raise ExternalSystemError(message)

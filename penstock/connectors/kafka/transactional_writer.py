@@ -7,18 +7,18 @@ import threading
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.connectors.kafka.client import admin_library, connection_settings
+from penstock.connectors.kafka.client import connection_settings, import_kafka_admin
 from penstock.connectors.kafka.transaction import KafkaCommittable, TransactionalProducer
 from penstock.connectors.kafka.transactional_ids import IdRange, IdRegistry, close_transactions, transactional_id
-from penstock.connectors.sink_protocol import SinkWriter
 from penstock.errors import ExternalSystemError
+from penstock.vocabulary.sinks.protocol import SinkWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.connectors.kafka.message_run import MessageRun
     from penstock.connectors.kafka.serialization import KafkaRecordSerializationSchema
-    from penstock.connectors.sink_protocol import WriterContext
+    from penstock.vocabulary.sinks.protocol import WriterContext
 
 __all__ = ["PendingTransactions", "TransactionalWriter", "WriterState"]
 
@@ -95,7 +95,7 @@ class TransactionalWriter(SinkWriter[Any]):
         self._current: TransactionalProducer | None = None
         self._topic = ""
         self._runs: list[MessageRun] = []
-        admin = admin_library().AdminClient(connection_settings(settings))
+        admin = import_kafka_admin().AdminClient(connection_settings(settings))
         self._registry = IdRegistry(settings, prefix, threading.Event().wait)
         self._admin = admin
         self._is_registered = False

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.batching_writer import BatchingWriter
-from penstock.connectors.mysql.library import library
+from penstock.connectors.mysql.connection import import_pymysql
 from penstock.connectors.mysql.sink_settings import refused
 
 if TYPE_CHECKING:
     from penstock.connectors.mysql.connection import MySqlConnection
     from penstock.connectors.mysql.sink_settings import MySqlSinkSettings
-    from penstock.connectors.sink_protocol import WriterContext
+    from penstock.vocabulary.sinks.protocol import WriterContext
 
 __all__ = ["BatchWriter"]
 
@@ -34,7 +34,7 @@ class BatchWriter(BatchingWriter):
             return
         try:
             self._connection.in_transaction(self._send_rows)
-        except library().err.MySQLError as error:
+        except import_pymysql().err.MySQLError as error:
             raise refused(error, self._settings) from error
         self._items = []
 

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from penstock.connectors.mysql.library import library
 from penstock.errors import ProgramError
 from penstock.foundation.clock import pause
 from penstock.foundation.retrying import patiently
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
 
-__all__ = ["LOCK_WAIT_TIMEOUT", "MySqlConnection", "is_transient"]
+__all__ = ["LOCK_WAIT_TIMEOUT", "MySqlConnection", "import_pymysql", "is_transient"]
 
 T = TypeVar("T")
 
@@ -38,9 +37,9 @@ _TRANSIENT = {
 
 def is_transient(error: Exception) -> bool:
     """Tell whether it may work on a new connection."""
-    if isinstance(error, library().err.InterfaceError):
+    if isinstance(error, import_pymysql().err.InterfaceError):
         return True  # the connection was closed before
-    return isinstance(error, library().err.OperationalError) and bool(error.args) and error.args[0] in _TRANSIENT
+    return isinstance(error, import_pymysql().err.OperationalError) and bool(error.args) and error.args[0] in _TRANSIENT
 
 
 class MySqlConnection:
@@ -120,12 +119,12 @@ class MySqlConnection:
         """Return the client library's connection, never a new one: that would know nothing of an open transaction."""
         if self._raw is None:
             message = "not connected"
-            raise library().err.InterfaceError(0, message)
+            raise import_pymysql().err.InterfaceError(0, message)
         return self._raw
 
     def _connect(self) -> Any:
         options = self.options
-        client = library()
+        client = import_pymysql()
         return client.connect(
             host=options.host,
             port=options.port,
@@ -182,3 +181,13 @@ def _ssl_context(options: MySqlConnectionOptions) -> ssl.SSLContext | None:
     if options.ssl_cert is not None:
         context.load_cert_chain(options.ssl_cert, options.ssl_key)
     return context
+
+
+def import_pymysql() -> Any:
+    """Return the package pymysql."""
+    try:
+        import pymysql
+    except ImportError as error:
+        message = "MySQL and MariaDB need the package pymysql: pip install 'penstock[mysql]'."
+        raise ProgramError(message) from error
+    return pymysql

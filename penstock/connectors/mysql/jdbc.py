@@ -9,7 +9,7 @@ from penstock.connectors.mysql.sink import MySqlSink
 from penstock.connectors.mysql.sink_settings import MySqlSinkSettings
 from penstock.connectors.mysql.statement import SqlStatement
 from penstock.errors import ProgramError
-from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.protocol import DeliveryGuarantee
 from penstock.vocabulary.types.composite import RowTypeInfo
 
 if TYPE_CHECKING:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.mysql.connection import MySqlConnection, is_transient
-from penstock.connectors.mysql.library import library
-from penstock.connectors.mysql.table_statements import quote
-from penstock.connectors.protocols import SplitReader
+from penstock.connectors.mysql.connection import MySqlConnection, import_pymysql, is_transient
+from penstock.connectors.mysql.statement import quote
 from penstock.errors import ExternalSystemError, ProgramError
+from penstock.vocabulary.sources.protocol import SplitReader
 from penstock.vocabulary.types.rows import Row
 
 if TYPE_CHECKING:
     from penstock.connectors.mysql.polling_source import PollingSettings
-    from penstock.connectors.protocols import ReaderContext
+    from penstock.vocabulary.sources.protocol import ReaderContext
 
 __all__ = ["GrowthReader", "WholeReader"]
 
@@ -37,7 +36,7 @@ class _PollingReader(SplitReader[Any]):
                 self._connection.open()
                 records = self._ask(now, limit)
                 self._failures = 0
-            except library().err.MySQLError as error:
+            except import_pymysql().err.MySQLError as error:
                 self._on_failure(error, now)
                 records = []
         else:

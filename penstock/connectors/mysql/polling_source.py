@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
-from penstock.connectors.mysql.table_statements import quote
-from penstock.connectors.protocols import Boundedness, Source, SourceSplit
+from penstock.connectors.mysql.statement import quote
 from penstock.errors import ProgramError
+from penstock.vocabulary.sources.protocol import Boundedness, Source, SourceSplit
 from penstock.vocabulary.time.durations import to_millis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.connectors.protocols import ReaderContext, SplitReader
+    from penstock.vocabulary.sources.protocol import ReaderContext, SplitReader
     from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = ["MySqlPollingSource", "MySqlPollingSourceBuilder", "PollingSettings"]

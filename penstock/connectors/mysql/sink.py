@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.sink_protocol import Sink
 from penstock.errors import ProgramError
-from penstock.vocabulary.sinks.delivery import Delivery
-from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.protocol import Delivery, DeliveryGuarantee, Sink
 
 if TYPE_CHECKING:
     from penstock.connectors.mysql.sink_builder import MySqlSinkBuilder
     from penstock.connectors.mysql.sink_settings import MySqlSinkSettings
     from penstock.connectors.mysql.xa_session import XaSession
-    from penstock.connectors.sink_protocol import Committer, SinkWriter, WriterContext
+    from penstock.vocabulary.sinks.protocol import Committer, SinkWriter, WriterContext
 
 __all__ = ["MySqlSink"]
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
 from penstock.connectors.mysql.sink import MySqlSink
 from penstock.connectors.mysql.sink_settings import MySqlSinkSettings
-from penstock.connectors.mysql.statement import SqlStatement
-from penstock.connectors.mysql.table_statements import insert_statement, upsert_statement
+from penstock.connectors.mysql.statement import SqlStatement, insert_statement, upsert_statement
 from penstock.errors import ProgramError
-from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.protocol import DeliveryGuarantee
 from penstock.vocabulary.time.durations import to_millis
 
 if TYPE_CHECKING:

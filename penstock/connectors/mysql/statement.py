@@ -1,4 +1,4 @@
-"""SQL with placeholders, made ready to carry many rows at a time."""
+"""SQL with placeholders, made ready to carry many rows at a time; also made from the names of a table's columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.errors import ProgramError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["SqlStatement"]
+__all__ = ["SqlStatement", "insert_statement", "quote", "upsert_statement"]
 
 # What a placeholder is not: text in quotes or backticks, and comments. Patterns are compiled when a program needs them.
 _QUOTED = r"""(?xs) '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*` | --\s[^\n]* | \#[^\n]* | /\*.*?\*/"""
@@ -125,3 +125,29 @@ def _divide(text: str, masked: str) -> tuple[str, str, str]:
                 break  # several lists of values in one statement: the program has its own idea of how rows travel
             return text[: values.end()], text[values.end() : end], tail
     return "", text, ""
+
+
+def quote(name: str) -> str:
+    """Return a name as it is written in statements; the dot between a database and a table stays one."""
+    return ".".join(f"`{part.replace('`', '``')}`" for part in name.split("."))
+
+
+def insert_statement(table: str, columns: Sequence[str]) -> str:
+    """Return the statement that adds a row."""
+    if not columns:
+        message = f"Which columns of {table} are written? Name them: set_table({table!r}, 'id', 'name')."
+        raise ProgramError(message)
+    names = ", ".join(map(quote, columns))
+    return f"INSERT INTO {quote(table)} ({names}) VALUES ({', '.join('?' * len(columns))})"
+
+
+def upsert_statement(table: str, columns: Sequence[str], key_columns: Sequence[str]) -> str:
+    """Return the statement that adds a row, or changes the one with the same key."""
+    unknown = [name for name in key_columns if name not in columns]
+    if unknown:
+        message = f"The key columns {unknown} are not among those that are written: {list(columns)}."
+        raise ProgramError(message)
+    # A row that is nothing but its key has nothing to change; the key stands for itself.
+    changed = [name for name in columns if name not in key_columns] or [key_columns[0]]
+    updates = ", ".join(f"{quote(name)} = VALUES({quote(name)})" for name in changed)
+    return f"{insert_statement(table, columns)} ON DUPLICATE KEY UPDATE {updates}"

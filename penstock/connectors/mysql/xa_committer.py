@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.mysql.connection import is_transient
-from penstock.connectors.mysql.library import library
-from penstock.connectors.sink_protocol import Committer
+from penstock.connectors.mysql.connection import import_pymysql, is_transient
 from penstock.errors import ExternalSystemError
+from penstock.vocabulary.sinks.protocol import Committer
 
 if TYPE_CHECKING:
     from penstock.connectors.mysql.xa_branch import BranchNames, XaBranch
@@ -33,7 +32,7 @@ class XaCommitter(Committer):
             self._session.open()
             while left and self.commit_branch(left[0]):
                 del left[0]
-        except library().err.MySQLError as error:
+        except import_pymysql().err.MySQLError as error:
             if not is_transient(error):
                 raise
         finally:
@@ -47,7 +46,7 @@ class XaCommitter(Committer):
             self._session.open()
             for owner in sorted({branch.owner for branch in committables}):
                 self._session.evict(self._names.lock(owner))
-        except library().err.MySQLError as error:
+        except import_pymysql().err.MySQLError as error:
             self._session.close()
             if not is_transient(error):
                 raise

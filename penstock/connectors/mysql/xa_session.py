@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.mysql.connection import MySqlConnection
-from penstock.connectors.mysql.library import library
+from penstock.connectors.mysql.connection import MySqlConnection, import_pymysql
 from penstock.connectors.mysql.xa_branch import XaBranch
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _unless(code: int, call: Callable[[], Any]) -> bool:
     """Call; tell whether the server had nothing to complain of, or just this."""
     try:
         call()
-    except library().err.MySQLError as error:
+    except import_pymysql().err.MySQLError as error:
         if error.args and error.args[0] == code:
             return False
         raise

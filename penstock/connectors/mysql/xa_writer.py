@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.batching_writer import BatchingWriter
-from penstock.connectors.mysql.connection import LOCK_WAIT_TIMEOUT
-from penstock.connectors.mysql.library import library
+from penstock.connectors.mysql.connection import LOCK_WAIT_TIMEOUT, import_pymysql
 from penstock.connectors.mysql.sink_settings import refused
 from penstock.errors import ExternalSystemError
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from penstock.connectors.mysql.sink_settings import MySqlSinkSettings
     from penstock.connectors.mysql.xa_branch import BranchNames, XaBranch
     from penstock.connectors.mysql.xa_session import XaSession
-    from penstock.connectors.sink_protocol import WriterContext
+    from penstock.vocabulary.sinks.protocol import WriterContext
 
 __all__ = ["XaWriter", "XaWriterState"]
 
@@ -122,7 +121,7 @@ class XaWriter(BatchingWriter):
             if self._branch is None:
                 self.begin()
             self._send_rows()
-        except library().err.MySQLError as error:
+        except import_pymysql().err.MySQLError as error:
             if self._branch is None or error.args[0] != LOCK_WAIT_TIMEOUT:
                 raise refused(error, self._settings) from error
             if must_end:

@@ -1,14 +1,15 @@
-"""Where a Redis server is, and how patient the one who asks is."""
+"""Where a Redis server is, how often and how long its client tries, and the client library itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.connectors.address import split_address
 from penstock.errors import ProgramError
 from penstock.foundation.retrying import check_patience
 
-__all__ = ["RedisConnectionOptions"]
+__all__ = ["RedisConnectionOptions", "import_redis"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +43,13 @@ class RedisConnectionOptions:
         """Return what messages call the server: the address without user and password."""
         parts = split_address(self.url)
         return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def import_redis() -> Any:
+    """Return the package redis."""
+    try:
+        import redis
+    except ImportError as error:
+        message = "Redis needs the package redis: pip install 'penstock[redis]'."
+        raise ProgramError(message) from error
+    return redis

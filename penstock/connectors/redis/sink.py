@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.sink_protocol import Sink
-from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.protocol import Delivery, Sink
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.connectors.redis.connection_options import RedisConnectionOptions
     from penstock.connectors.redis.sink_builder import RedisSinkBuilder
-    from penstock.connectors.sink_protocol import SinkWriter, WriterContext
+    from penstock.vocabulary.sinks.protocol import SinkWriter, WriterContext
 
 __all__ = ["RedisSink", "RedisSinkSettings"]
 

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.batching_writer import BatchingWriter
-from penstock.connectors.redis.library import library
+from penstock.connectors.redis.connection_options import import_redis
 from penstock.errors import ExternalSystemError, ProgramError
 from penstock.foundation.clock import pause
 from penstock.foundation.retrying import patiently
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.connectors.redis.sink import RedisSinkSettings
-    from penstock.connectors.sink_protocol import WriterContext
+    from penstock.vocabulary.sinks.protocol import WriterContext
 
 __all__ = ["RedisWriter"]
 
@@ -50,10 +50,10 @@ class RedisWriter(BatchingWriter):
                 wait=self._wait,
                 place=f"The Redis server at {connection.place}",
             )
-        except library().exceptions.DataError as error:
+        except import_redis().exceptions.DataError as error:
             message = f"Redis takes text, bytes and numbers as keys and values: {error}"
             raise ProgramError(message) from error
-        except library().RedisError as error:
+        except import_redis().RedisError as error:
             message = f"The Redis server at {connection.place} refuses a record: {error}."
             raise ExternalSystemError(message) from error
         self._items = []
@@ -77,7 +77,7 @@ class RedisWriter(BatchingWriter):
 
     def _connect(self) -> Any:
         options = self._settings.connection
-        redis = library()
+        redis = import_redis()
         return redis.Redis.from_url(
             options.url,
             socket_connect_timeout=options.connect_timeout / 1000,
@@ -122,7 +122,7 @@ class RedisWriter(BatchingWriter):
 
 
 def _may_pass(error: Exception) -> bool:
-    exceptions = library().exceptions
+    exceptions = import_redis().exceptions
     passing = (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.ReadOnlyError)
     staying = (exceptions.AuthenticationError, exceptions.AuthorizationError)
     return isinstance(error, passing) and not isinstance(error, staying)

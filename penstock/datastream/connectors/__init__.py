@@ -1,5 +1,5 @@
 """Sources and sinks, under the names and at the place PyFlink gives them."""
 
-from penstock.connectors.protocols import Source
+from penstock.vocabulary.sources.protocol import Source
 
 __all__ = ["Source"]

@@ -2,13 +2,10 @@
 
 from penstock.connectors.files.formats.avro import AvroFormat
 from penstock.connectors.files.formats.bulk import BulkFormat, BulkReader
+from penstock.connectors.files.formats.columnar import OrcFormat, ParquetFormat
 from penstock.connectors.files.formats.csv import CsvFormat
-from penstock.connectors.files.formats.json_lines import JsonLinesFormat
-from penstock.connectors.files.formats.lines import LineFormat
-from penstock.connectors.files.formats.orc import OrcFormat
-from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.formats.lines import JsonLinesFormat, LineFormat, TextLineFormat
 from penstock.connectors.files.formats.stream import SimpleStreamFormat, StreamFormat
-from penstock.connectors.files.formats.text_lines import TextLineFormat
 from penstock.connectors.files.sink.bucket_assigner import (
     BasePathBucketAssigner,
     BucketAssigner,
@@ -39,8 +36,7 @@ from penstock.connectors.files.source.enumerator import FileEnumerator, FileEnum
 from penstock.connectors.files.source.input_file import InputFile
 from penstock.connectors.files.source.reader import FileReader
 from penstock.connectors.files.source.source import FileSource, FileSourceBuilder
-from penstock.connectors.files.source.split import FileSourceSplit
-from penstock.connectors.files.source.split_assigner import FileSplitAssigner, FileSplitAssignerProvider
+from penstock.connectors.files.source.splits import FileSourceSplit, FileSplitAssigner, FileSplitAssignerProvider
 
 __all__ = [
     "AvroFormat",

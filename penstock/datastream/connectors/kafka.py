@@ -20,7 +20,7 @@ from penstock.connectors.kafka.sink import KafkaSink
 from penstock.connectors.kafka.sink_builder import KafkaSinkBuilder
 from penstock.connectors.kafka.source import KafkaSource
 from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
-from penstock.connectors.kafka.topic_partition import KafkaTopicPartition
+from penstock.connectors.kafka.subscription import KafkaTopicPartition
 
 __all__ = [
     "FlinkFixedPartitioner",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from penstock.foundation.keys.equality import Refused, Tagged
+from penstock.foundation.keys.forms import Refused, Tagged
 
 if TYPE_CHECKING:
     from decimal import Decimal

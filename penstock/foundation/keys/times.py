@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
-from penstock.foundation.keys.equality import Tagged
+from penstock.foundation.keys.forms import Tagged
 
 __all__ = [
     "of_date",

@@ -21,13 +21,13 @@ from penstock.runtime.async_io.queues import AnswerQueue, Marker, OrderedAnswers
 from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.task.context import prepare_function
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 from penstock.vocabulary.state.descriptors import ListStateDescriptor
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.graph.async_step import AsyncWaitStep
+    from penstock.graph.steps import AsyncWaitStep
     from penstock.runtime.exchange.elements import Timestamps, Values
     from penstock.vocabulary.functions.asynchronous import AsyncFunction
 

@@ -9,7 +9,7 @@ from penstock.foundation.native import native
 if TYPE_CHECKING:
     from penstock.runtime.task.output import Output
     from penstock.statestore.backend import KeyContext
-    from penstock.vocabulary.functions.timer_service import TimerService
+    from penstock.vocabulary.functions.contexts import TimerService
 
 __all__ = ["ContextAccess"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
 
-    from penstock.runtime.calls.pending_results import PendingResults
+    from penstock.runtime.calls.results import PendingResults
 
 __all__ = ["ListCollector", "describe_frame", "describe_function", "resolve_function", "takes_collector"]
 

@@ -11,8 +11,8 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from penstock.runtime.calls.pending_results import PendingResults
 from penstock.runtime.calls.record_calls import call_for_each, gather_more
+from penstock.runtime.calls.results import PendingResults
 from penstock.runtime.operators.stateless import FunctionOperator
 
 if TYPE_CHECKING:

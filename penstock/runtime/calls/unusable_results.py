@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from types import TracebackType

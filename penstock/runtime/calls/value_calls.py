@@ -11,7 +11,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from penstock.statestore.copying import are_fixed, copied
-from penstock.vocabulary.unusable_value import none_returned
+from penstock.vocabulary.program_checks import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

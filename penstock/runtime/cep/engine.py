@@ -19,7 +19,7 @@ from penstock.vocabulary.cep.pattern_functions import EventComparator
 from penstock.vocabulary.functions.basic import Function
 
 if TYPE_CHECKING:
-    from penstock.graph.cep.step import PatternStep
+    from penstock.graph.cep.steps import PatternStep
     from penstock.runtime.cep.waiting_events import Due, Waiting
     from penstock.runtime.task.context import OperatorContext
     from penstock.runtime.task.output import Output

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError
 from penstock.runtime.calls.functions import resolve_function
-from penstock.runtime.calls.pending_results import PendingResults
 from penstock.runtime.calls.record_calls import gather_all
+from penstock.runtime.calls.results import PendingResults
 from penstock.runtime.cep.runs import events_of
 from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.process import with_collector
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import NoReturn
 
-    from penstock.graph.cep.step import PatternStep
+    from penstock.graph.cep.steps import PatternStep
     from penstock.runtime.cep.runs import Cell
     from penstock.runtime.task.context import OperatorContext
     from penstock.runtime.task.output import Output

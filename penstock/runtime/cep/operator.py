@@ -19,7 +19,7 @@ from penstock.runtime.time.timers import InternalTimers, one_by_one
 from penstock.runtime.windows.late_records import LateRecords
 
 if TYPE_CHECKING:
-    from penstock.graph.cep.step import PatternStep
+    from penstock.graph.cep.steps import PatternStep
     from penstock.runtime.cep.half_matches import HalfMatch
     from penstock.runtime.time.timers import Bucket
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
 from penstock.graph.cep.compiler import compile_pattern
-from penstock.graph.cep.step import PatternStep
+from penstock.graph.cep.steps import PatternStep
 from penstock.runtime.cep.engine import PatternEngine
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.vocabulary.cep.pattern import Pattern
 from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
-    from penstock.graph.cep.pattern_set_step import PatternSetStep
+    from penstock.graph.cep.steps import PatternSetStep
     from penstock.runtime.cep.half_matches import HalfMatch
     from penstock.runtime.cep.waiting_events import Due
     from penstock.runtime.exchange.elements import Timestamps, Values

@@ -13,7 +13,7 @@ from penstock.vocabulary.functions.checkpointed import (
 
 if TYPE_CHECKING:
     from penstock.runtime.task.context import OperatorContext
-    from penstock.vocabulary.functions.runtime_context import KeyedStateStore
+    from penstock.vocabulary.functions.contexts import KeyedStateStore
     from penstock.vocabulary.state.handles import OperatorStateStore
 
 __all__ = ["initialize_function", "notify_aborted", "notify_complete", "snapshot_function"]

@@ -12,7 +12,6 @@ from penstock.runtime.checkpoint.replay import Replay
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.checkpoint.options import CheckpointKind
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.graph.partitioning import Partitioning
     from penstock.runtime.operators.operator import Operator
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from penstock.runtime.task.context import SubtaskInfo
     from penstock.statestore.handles import StateFiles
     from penstock.statestore.snapshot import Timer
+    from penstock.vocabulary.settings.modes import CheckpointKind
 
 __all__ = ["RestoredSubtask"]
 

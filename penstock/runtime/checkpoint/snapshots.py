@@ -6,12 +6,12 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.foundation.keys.groups import key_group_range
 from penstock.runtime.checkpoint.barriers import Snapshots, barrier
 from penstock.runtime.checkpoint.checkpointed_functions import notify_aborted, notify_complete, snapshot_function
 from penstock.statestore.stored_operator_state import StoredOperatorState
+from penstock.vocabulary.settings.modes import CheckpointKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

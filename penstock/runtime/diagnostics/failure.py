@@ -23,7 +23,7 @@ from penstock.runtime.calls.functions import describe_frame, describe_function
 from penstock.runtime.calls.unusable_results import unusable_result
 from penstock.runtime.exchange.writer import ExchangeWriter
 from penstock.runtime.operators.operator import Operator
-from penstock.vocabulary.unusable_value import NO_RECORD, UnusableValueError
+from penstock.vocabulary.program_checks import NO_RECORD, UnusableValueError
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType

@@ -8,7 +8,12 @@ tuples are what pickle moves fastest.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from penstock.foundation.native import native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "BARRIER",
@@ -22,6 +27,7 @@ __all__ = [
     "Element",
     "Timestamps",
     "Values",
+    "are_all",
 ]
 
 RECORDS = 0
@@ -43,3 +49,11 @@ Timestamps: TypeAlias = list[int] | None
 Element: TypeAlias = tuple[Any, ...]
 
 END_OF_INPUT: Element = (END,)
+
+
+def _are_all(run: list[Any], kind: type) -> bool:
+    """Tell whether all of a list are instances of a class itself, not of one derived from it."""
+    return {kind}.issuperset(map(type, run))
+
+
+are_all: Callable[[list[Any], type], bool] = _are_all if native is None else native.are_all

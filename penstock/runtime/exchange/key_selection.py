@@ -12,7 +12,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import UnusableKeyError
-from penstock.foundation.keys.equality import PLAIN_KINDS, canonical
+from penstock.foundation.keys.canonical_form import canonical
+from penstock.foundation.keys.forms import PLAIN_KINDS
 from penstock.foundation.native import native
 from penstock.runtime.exchange.key_functions import the_record
 from penstock.runtime.interpreter_tricks.parts_taken import simplified

@@ -6,13 +6,12 @@ import random
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from penstock.foundation.keys.groups import TargetCache
-from penstock.foundation.keys.vector_routing import WORTHWHILE_KEYS, WORTHWHILE_RUN, targets_of_ints
+from penstock.foundation.keys.groups import WORTHWHILE_KEYS, WORTHWHILE_RUN, TargetCache, targets_of_ints
 from penstock.foundation.native import native
 from penstock.graph import partitioning as ways
 from penstock.runtime.exchange.key_selection import key_function
 from penstock.runtime.exchange.writer import ChannelWriter, ExchangeWriter
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -14,8 +14,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingTimestampError, ProgramError
-from penstock.runtime.calls.pending_results import PendingResults
 from penstock.runtime.calls.record_calls import gather_all
+from penstock.runtime.calls.results import PendingResults
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.joins.buffer import HeapJoinBuffer, JoinBuffer, join_buffer
 from penstock.runtime.operators.operator import Operator

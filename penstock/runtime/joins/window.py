@@ -1,6 +1,6 @@
 """Window joins and co-groups: the window operators, filled from two inputs.
 
-A window holds the records of both streams as :class:`~penstock.vocabulary.windows.tagged_union.TaggedUnion`. Assigner,
+A window holds the records of both streams as :class:`~penstock.vocabulary.windows.windows.TaggedUnion`. Assigner,
 trigger, evictor and lateness work as for any window; when it fires, its records are divided into the two sides again.
 """
 
@@ -18,7 +18,7 @@ from penstock.runtime.windows.fast.sessions import SessionOperator, has_plain_se
 from penstock.runtime.windows.operator import WindowOperator
 from penstock.statestore.copying import are_fixed, copied
 from penstock.vocabulary.functions.basic import Function
-from penstock.vocabulary.windows.tagged_union import TaggedUnion
+from penstock.vocabulary.windows.windows import TaggedUnion
 
 if TYPE_CHECKING:
     from penstock.graph.multi_input_steps import CoGroupStep

@@ -9,12 +9,12 @@ from penstock.runtime.calls.functions import resolve_function
 from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.stateless import FunctionOperator
 from penstock.vocabulary.functions.batch import FilterBatchesFunction, MapBatchesFunction
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
+    from penstock.graph.steps import FilterBatchesStep, MapBatchesStep
     from penstock.runtime.exchange.elements import Timestamps, Values
 
 __all__ = ["FilterBatchesOperator", "MapBatchesOperator"]

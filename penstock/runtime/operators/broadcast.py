@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from penstock.graph.multi_input_steps import BroadcastProcessStep
-    from penstock.runtime.calls.pending_results import PendingResults
+    from penstock.runtime.calls.results import PendingResults
     from penstock.runtime.exchange.elements import Timestamps, Values
     from penstock.runtime.task.context import OperatorContext
     from penstock.runtime.task.output import Output
     from penstock.runtime.time.timer_service import KeyedTimerService
+    from penstock.vocabulary.functions.contexts import TimerService
     from penstock.vocabulary.functions.output_tag import OutputTag
-    from penstock.vocabulary.functions.timer_service import TimerService
     from penstock.vocabulary.state.handles import BroadcastState
 
 __all__ = ["BroadcastOperator", "KeyedBroadcastOperator"]

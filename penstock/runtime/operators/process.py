@@ -19,7 +19,7 @@ from penstock.vocabulary.settings.modes import TimeDomain
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.runtime.calls.pending_results import PendingResults
+    from penstock.runtime.calls.results import PendingResults
     from penstock.runtime.exchange.elements import Timestamps, Values
     from penstock.runtime.time.timers import Bucket
     from penstock.vocabulary.functions.output_tag import OutputTag

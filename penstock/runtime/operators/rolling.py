@@ -13,8 +13,8 @@ from penstock.statestore.copying import copied
 from penstock.statestore.heap import HeapStateBackend
 from penstock.vocabulary.functions.basic import ReduceFunction
 from penstock.vocabulary.functions.fields import FieldReducer
+from penstock.vocabulary.program_checks import none_returned
 from penstock.vocabulary.state.descriptors import ValueStateDescriptor
-from penstock.vocabulary.unusable_value import none_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.operators.stateless import FunctionOperator
 from penstock.statestore.copying import as_it_is, copied
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 from penstock.vocabulary.state.descriptors import ValueStateDescriptor
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.sink_protocol import Committer, GlobalCommitter, Sink, SinkWriter, WriterContext
 from penstock.runtime.calls.unusable_results import listed, require_made
 from penstock.runtime.checkpoint.awaiting_completion import AwaitingCompletion
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.task.context import open_function
 from penstock.vocabulary.functions.basic import Function
+from penstock.vocabulary.sinks.protocol import Committer, GlobalCommitter, Sink, SinkWriter, WriterContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.checkpoint.subtask_state import SubtaskState
-    from penstock.connectors.protocols import Source, SourceSplit
     from penstock.graph.nodes import Node
     from penstock.graph.plan import Plan, Vertex
     from penstock.statestore.handles import StateFiles
+    from penstock.vocabulary.sources.protocol import Source, SourceSplit
 
 __all__ = ["SplitEnumeration", "restored_splits", "split_sources"]
 

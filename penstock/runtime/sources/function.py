@@ -21,7 +21,7 @@ from penstock.vocabulary.time.time_values import whole_millis
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from penstock.vocabulary.time.watermarks import Watermark
+    from penstock.vocabulary.time.generators import Watermark
 
 __all__ = ["SourceFunctionOperator"]
 

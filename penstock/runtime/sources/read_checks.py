@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.protocols import SourceSplit
 from penstock.runtime.calls.unusable_results import listed
-from penstock.runtime.exchange.runs import are_all
+from penstock.runtime.exchange.elements import are_all
+from penstock.vocabulary.program_checks import UnusableValueError, shown
+from penstock.vocabulary.sources.protocol import SourceSplit
 from penstock.vocabulary.time.time_values import whole_millis
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from penstock.runtime.exchange.elements import Timestamps, Values

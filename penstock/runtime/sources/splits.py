@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
 from penstock.runtime.calls.unusable_results import require_made
 from penstock.runtime.checkpoint.awaiting_completion import AwaitingCompletion
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP
@@ -19,6 +18,7 @@ from penstock.runtime.sources.read_checks import checked_read
 from penstock.runtime.task.pacing import LONGEST_RUN, Pacer
 from penstock.runtime.time.valve import WatermarkValve
 from penstock.runtime.time.watermark_assigner import WatermarkAssigner
+from penstock.vocabulary.sources.protocol import ReaderContext, Source, SourceSplit, SplitReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

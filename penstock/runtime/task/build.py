@@ -5,18 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.graph import steps
-from penstock.graph.async_step import AsyncWaitStep
-from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
-from penstock.graph.cep.pattern_set_step import PatternSetStep
-from penstock.graph.cep.step import PatternStep
-from penstock.graph.multi_input_steps import CoGroupStep, tagged_key
+from penstock.graph import multi_input_steps, steps
+from penstock.graph.cep.steps import PatternSetStep, PatternStep
+from penstock.graph.multi_input_steps import tagged_key
 from penstock.runtime.async_io.wait import AsyncWaitOperator
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.runtime.cep.pattern_set_operator import PatternSetOperator
 from penstock.runtime.exchange.key_selection import key_function
 from penstock.runtime.interpreter_tricks.own_attributes import give_own_attributes
+from penstock.runtime.joins.interval import IntervalJoinOperator
+from penstock.runtime.joins.regular import JoinOperator
+from penstock.runtime.joins.window import build_window_join
 from penstock.runtime.operators.batched import FilterBatchesOperator, MapBatchesOperator
+from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from penstock.runtime.operators.connected import (
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+    KeyedCoProcessOperator,
+)
 from penstock.runtime.operators.flat_map import FlatMapOperator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.rolling import ReduceOperator, RollingOperator
@@ -26,7 +33,6 @@ from penstock.runtime.sinks.functions import CollectOperator, PrintOperator, Sin
 from penstock.runtime.sinks.writing import GlobalCommitOperator, SinkOperator
 from penstock.runtime.sources.function import SourceFunctionOperator
 from penstock.runtime.sources.splits import SplitSourceOperator
-from penstock.runtime.task.multi_input_builders import MULTI_INPUT_BUILDERS
 from penstock.runtime.time.timestamps import TimestampOperator
 from penstock.runtime.windows.fast.aligned import AlignedWindowOperator, has_aligned_windows
 from penstock.runtime.windows.fast.processing_time import ClockWindowOperator, has_clock_windows
@@ -39,6 +45,14 @@ if TYPE_CHECKING:
     from penstock.runtime.operators.operator import Operator
 
 __all__ = ["build_operator"]
+
+
+def _co_process(step: multi_input_steps.CoProcessStep) -> Operator:
+    return KeyedCoProcessOperator(step) if step.has_keyed_state else CoProcessOperator(step)
+
+
+def _broadcast(step: multi_input_steps.BroadcastProcessStep) -> Operator:
+    return BroadcastOperator(step) if step.key is None else KeyedBroadcastOperator(step)
 
 
 def _process(step: steps.ProcessStep) -> Operator:
@@ -70,12 +84,18 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.StatefulStep: lambda step: StatefulOperator(step.kind, step.function, step.key),
     steps.TimestampStep: lambda step: TimestampOperator(step.strategy),
     steps.WindowStep: _window,
-    AsyncWaitStep: AsyncWaitOperator,
-    FilterBatchesStep: FilterBatchesOperator,
-    MapBatchesStep: MapBatchesOperator,
+    steps.AsyncWaitStep: AsyncWaitOperator,
+    steps.FilterBatchesStep: FilterBatchesOperator,
+    steps.MapBatchesStep: MapBatchesOperator,
     PatternSetStep: PatternSetOperator,
     PatternStep: PatternOperator,
-    **MULTI_INPUT_BUILDERS,
+    multi_input_steps.BroadcastProcessStep: _broadcast,
+    multi_input_steps.CoFlatMapStep: CoFlatMapOperator,
+    multi_input_steps.CoGroupStep: build_window_join,
+    multi_input_steps.CoMapStep: CoMapOperator,
+    multi_input_steps.CoProcessStep: _co_process,
+    multi_input_steps.IntervalJoinStep: IntervalJoinOperator,
+    multi_input_steps.JoinStep: JoinOperator,
 }
 
 
@@ -83,7 +103,7 @@ def build_operator(step: steps.Step) -> Operator:
     """Return a new operator for a step; what it finds keys with checks them and remembers where it failed."""
     give_own_attributes(step)
     found: dict[str, Any] = {}
-    if isinstance(step, CoGroupStep):
+    if isinstance(step, multi_input_steps.CoGroupStep):
         found["input_keys"] = functions = tuple(map(key_function, step.input_keys))
         found["key"] = tagged_key(*functions)
     else:

@@ -9,15 +9,15 @@ from penstock.errors import StateAccessError
 from penstock.runtime.checkpoint.checkpointed_functions import initialize_function
 from penstock.statestore.operator_state import OperatorStateBackend
 from penstock.vocabulary.functions.basic import Function
-from penstock.vocabulary.functions.runtime_context import RuntimeContext
+from penstock.vocabulary.functions.contexts import RuntimeContext
 
 if TYPE_CHECKING:
-    from penstock.checkpoint.options import CheckpointKind
     from penstock.foundation.clock import Clock
     from penstock.runtime.time.processing_time import ProcessingTimeService
     from penstock.statestore.backend import KeyContext, KeyedStateBackend
     from penstock.vocabulary.metrics import MetricGroup
     from penstock.vocabulary.settings.execution import ExecutionConfig
+    from penstock.vocabulary.settings.modes import CheckpointKind
     from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
 
 __all__ = ["FunctionContext", "OperatorContext", "SubtaskInfo", "open_function", "prepare_function"]

@@ -6,7 +6,6 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from penstock.checkpoint.options import CheckpointKind
 from penstock.graph.partitioning import Forward
 from penstock.runtime.checkpoint.barriers import BarrierGate
 from penstock.runtime.exchange.elements import (
@@ -22,12 +21,12 @@ from penstock.runtime.exchange.elements import (
 from penstock.runtime.sources.splits import NO_WAIT_LIMIT, Poll, SourceOperator, SplitSourceOperator
 from penstock.runtime.task.pacing import Pacer
 from penstock.runtime.time.valve import WatermarkValve
+from penstock.vocabulary.settings.modes import CheckpointKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from penstock.checkpoint.options import CheckpointOptions
-    from penstock.connectors.protocols import SourceSplit
     from penstock.foundation.clock import Clock
     from penstock.graph.partitioning import Partitioning
     from penstock.graph.plan import Edge
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from penstock.runtime.task.chain import Chain
     from penstock.runtime.task.context import SubtaskInfo
     from penstock.runtime.time.processing_time import ProcessingTimeService
+    from penstock.vocabulary.sources.protocol import SourceSplit
 
 __all__ = ["ChannelKey", "Subtask"]
 

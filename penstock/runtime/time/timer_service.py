@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import StateAccessError
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
-from penstock.vocabulary.functions.timer_service import TimerService
+from penstock.vocabulary.functions.contexts import TimerService
 
 if TYPE_CHECKING:
     from penstock.foundation.clock import Clock

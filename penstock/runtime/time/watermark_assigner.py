@@ -5,13 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
-from penstock.runtime.exchange.runs import are_all
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values, are_all
 from penstock.runtime.interpreter_tricks.parts_taken import simplified_extractor
-from penstock.vocabulary.time.generators import MaxTimestampGenerator, WatermarkOutput
+from penstock.vocabulary.program_checks import UnusableValueError, shown
+from penstock.vocabulary.time.generators import MaxTimestampGenerator, Watermark, WatermarkOutput
 from penstock.vocabulary.time.time_values import whole_millis
-from penstock.vocabulary.time.watermarks import Watermark
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

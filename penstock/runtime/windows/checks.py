@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from penstock.vocabulary.program_checks import NO_RECORD, UnusableValueError, shown
 from penstock.vocabulary.time.time_values import whole_millis
-from penstock.vocabulary.unusable_value import NO_RECORD, UnusableValueError, shown
 from penstock.vocabulary.windows.windows import Window
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.runtime.calls.functions import resolve_function
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.vocabulary.functions.basic import AggregateFunction, ReduceFunction
+from penstock.vocabulary.program_checks import UnusableValueError, none_returned
 from penstock.vocabulary.state.descriptors import ListStateDescriptor, StateDescriptor, ValueStateDescriptor
-from penstock.vocabulary.unusable_value import UnusableValueError, none_returned
 from penstock.vocabulary.windows.evictors import TimestampedValue
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import ProgramError
 from penstock.runtime.operators.process import with_collector
 from penstock.runtime.task.context import FunctionContext, OperatorContext
-from penstock.vocabulary.functions.runtime_context import KeyedStateStore
+from penstock.vocabulary.functions.contexts import KeyedStateStore
 from penstock.vocabulary.functions.windowed import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -17,7 +17,7 @@ from penstock.vocabulary.functions.windowed import (
 )
 
 if TYPE_CHECKING:
-    from penstock.runtime.calls.pending_results import PendingResults
+    from penstock.runtime.calls.results import PendingResults
     from penstock.runtime.time.timers import InternalTimers
     from penstock.statestore.backend import KeyContext, KeyedStateBackend
     from penstock.vocabulary.functions.output_tag import OutputTag

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingTimestampError, ProgramError
-from penstock.runtime.calls.pending_results import PendingResults
 from penstock.runtime.calls.record_calls import gather_all
+from penstock.runtime.calls.results import PendingResults
 from penstock.runtime.calls.unusable_results import require_made
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.operators.operator import Operator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.functions.basic import Function
-from penstock.vocabulary.program_line import location
+from penstock.vocabulary.program_checks import location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

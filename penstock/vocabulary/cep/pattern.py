@@ -21,7 +21,7 @@ from penstock.vocabulary.cep.conditions import (
 )
 from penstock.vocabulary.cep.quantifier import ConsumingStrategy, Quantifier, Times, WithinType
 from penstock.vocabulary.cep.skip_strategy import AfterMatchSkipStrategy
-from penstock.vocabulary.program_line import location
+from penstock.vocabulary.program_checks import location
 from penstock.vocabulary.time.durations import Duration, Time, to_millis
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from penstock.vocabulary.time.durations import TimeLength
 
-__all__ = ["GroupPattern", "Pattern"]
+__all__ = ["GroupPattern", "Pattern", "PatternWarning"]
 
 T = TypeVar("T")
 
@@ -349,3 +349,7 @@ def _window(window_time: TimeLength, call: str) -> int:
 
 def _gap(window_time: TimeLength | None, call: str) -> int | None:
     return None if window_time is None else _window(window_time, call)
+
+
+class PatternWarning(UserWarning):
+    """A pattern that is allowed, but holds output back or keeps state without end."""

@@ -26,7 +26,7 @@ from penstock.errors import MalformedPatternException, ProgramError
 from penstock.vocabulary.cep.pattern import Pattern
 from penstock.vocabulary.cep.quantifier import WithinType
 from penstock.vocabulary.cep.skip_strategy import AfterMatchSkipStrategy
-from penstock.vocabulary.program_line import location
+from penstock.vocabulary.program_checks import location
 from penstock.vocabulary.time.durations import parse_duration
 
 if TYPE_CHECKING:

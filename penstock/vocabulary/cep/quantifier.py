@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from penstock.errors import MalformedPatternException, ProgramError
-from penstock.vocabulary.program_line import location
+from penstock.vocabulary.program_checks import location
 from penstock.vocabulary.time.durations import Duration, to_millis
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.program_line import location
+from penstock.vocabulary.program_checks import location
 
 __all__ = ["AfterMatchSkipStrategy", "SkipKind"]
 

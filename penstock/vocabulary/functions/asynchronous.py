@@ -8,9 +8,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
 from penstock.vocabulary.functions.async_retry import AsyncRetryStrategy
 from penstock.vocabulary.functions.basic import Function
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.time.durations import to_millis
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from penstock.errors import ProgramError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from penstock.vocabulary.functions.runtime_context import RuntimeContext
+    from penstock.vocabulary.functions.contexts import RuntimeContext
 
 __all__ = [
     "AggregateFunction",

@@ -10,8 +10,8 @@ from penstock.vocabulary.functions.basic import Function
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from penstock.vocabulary.functions.contexts import TimerService
     from penstock.vocabulary.functions.output_tag import Outputs, OutputTag
-    from penstock.vocabulary.functions.timer_service import TimerService
     from penstock.vocabulary.settings.modes import TimeDomain
     from penstock.vocabulary.state.descriptors import MapStateDescriptor, StateDescriptor
     from penstock.vocabulary.state.handles import BroadcastState, ReadOnlyBroadcastState

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.vocabulary.functions.runtime_context import KeyedStateStore
+    from penstock.vocabulary.functions.contexts import KeyedStateStore
     from penstock.vocabulary.state.handles import OperatorStateStore
 
 __all__ = [

@@ -7,8 +7,8 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 from penstock.vocabulary.types.rows import Row
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 
 if TYPE_CHECKING:
     from penstock.vocabulary.types.type_info import TypeInformation

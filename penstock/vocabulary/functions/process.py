@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from penstock.vocabulary.functions.basic import Function
 
 if TYPE_CHECKING:
+    from penstock.vocabulary.functions.contexts import TimerService
     from penstock.vocabulary.functions.output_tag import Outputs, OutputTag
-    from penstock.vocabulary.functions.timer_service import TimerService
     from penstock.vocabulary.settings.modes import TimeDomain
 
 __all__ = [

@@ -10,8 +10,8 @@ from penstock.vocabulary.functions.basic import Function
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from penstock.vocabulary.functions.contexts import KeyedStateStore
     from penstock.vocabulary.functions.output_tag import Outputs, OutputTag
-    from penstock.vocabulary.functions.runtime_context import KeyedStateStore
 
 __all__ = [
     "AllWindowFunction",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.settings.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from penstock.vocabulary.settings.modes import CheckpointingMode, ExternalizedCheckpointRetention
 from penstock.vocabulary.time.durations import Duration, TimeLength, to_millis

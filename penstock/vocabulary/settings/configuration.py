@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.settings.secret_values import is_secret, shown_value
 from penstock.vocabulary.time.durations import Duration, Time, format_duration, parse_duration, to_millis
 

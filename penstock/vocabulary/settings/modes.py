@@ -1,10 +1,15 @@
-"""The enumerations by which a program says how its job runs, keeps time and checkpoints."""
+"""The enumerations of a job's settings: how it runs, keeps time, takes checkpoints and starts from them."""
+
+from __future__ import annotations
 
 from enum import Enum
 
 __all__ = [
+    "CheckpointKind",
     "CheckpointingMode",
     "ExternalizedCheckpointRetention",
+    "InputDependencyConstraint",
+    "RecoveryClaimMode",
     "RuntimeExecutionMode",
     "TimeCharacteristic",
     "TimeDomain",
@@ -60,3 +65,58 @@ class TimeDomain(Enum):
     """The timer fires when the watermark passes it."""
     PROCESSING_TIME = 1
     """The timer fires when the clock passes it."""
+
+
+class InputDependencyConstraint(Enum):
+    """Which of a task's inputs must have data before the task is scheduled.
+
+    Flink has dropped the option that takes this value; the name is kept for programs that mention it.
+    """
+
+    ANY = 0
+    """One input with data is enough."""
+    ALL = 1
+    """Every input must have data."""
+
+
+class RecoveryClaimMode(Enum):
+    """What a job may do with the snapshot it starts from."""
+
+    CLAIM = "CLAIM"
+    """The job owns it, as if it were a checkpoint of its own: it is deleted when newer ones replace it."""
+    NO_CLAIM = "NO_CLAIM"
+    """The job leaves it alone, and needs nothing of it any more once its own first checkpoint is complete."""
+    LEGACY = "LEGACY"
+    """Flink's way before 1.15, which it has deprecated: never deleted, and maybe needed for ever. Here as NO_CLAIM."""
+
+    @staticmethod
+    def of(name: str) -> RecoveryClaimMode:
+        """Returns the mode of a name, in any case.
+
+        Raises:
+            ValueError: There is no such mode.
+        """
+        try:
+            return RecoveryClaimMode[name.strip().upper().replace("-", "_")]
+        except KeyError:
+            names = ", ".join(mode.name for mode in RecoveryClaimMode)
+            message = f"The claim mode is one of {names}, not {name!r}."
+            raise ValueError(message) from None
+
+
+class CheckpointKind(Enum):
+    """Why a checkpoint is taken."""
+
+    PERIODIC = "checkpoint"
+    """By the interval; the job restarts from it."""
+    FINAL = "final checkpoint"
+    """All input has ended; sinks commit the rest of their output when it is complete."""
+    SAVEPOINT = "savepoint"
+    """Somebody asked for it; it belongs to whoever asked and is never deleted by the job."""
+    STOP = "stop-with-savepoint"
+    """A savepoint after which the job stops: sources emit nothing behind the barrier."""
+
+    @property
+    def is_savepoint(self) -> bool:
+        """Tells whether the result belongs to the user."""
+        return self in (CheckpointKind.SAVEPOINT, CheckpointKind.STOP)

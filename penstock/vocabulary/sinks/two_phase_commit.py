@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from penstock.vocabulary.sinks.delivery import Delivery
 from penstock.vocabulary.sinks.functions import SinkFunction
+from penstock.vocabulary.sinks.protocol import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from penstock.vocabulary.functions.basic import Function
-from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.protocol import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

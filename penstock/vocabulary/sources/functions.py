@@ -10,7 +10,7 @@ from penstock.vocabulary.functions.basic import Function
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from penstock.vocabulary.time.watermarks import Watermark
+    from penstock.vocabulary.time.generators import Watermark
 
 __all__ = [
     "ParallelSourceFunction",

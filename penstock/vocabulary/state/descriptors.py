@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
 from penstock.vocabulary.functions.basic import AggregateFunction, ReduceFunction, ReduceFunctionWrapper
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.state.ttl import StateTtlConfig
 from penstock.vocabulary.types.composite import ListTypeInfo, MapTypeInfo
 

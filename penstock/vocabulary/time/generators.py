@@ -1,4 +1,4 @@
-"""The running part of a watermark strategy: it watches timestamps and says how far event time has come.
+"""Watermarks, and the running part of a watermark strategy: it watches timestamps and says how far event time is.
 
 A generator is made once per source split or subtask. The runtime drops watermarks that do not advance.
 """
@@ -6,11 +6,11 @@ A generator is made once per source split or subtask. The runtime drops watermar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.time.durations import to_millis
-from penstock.vocabulary.time.watermarks import MIN_TIMESTAMP, Watermark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,13 +18,39 @@ if TYPE_CHECKING:
     from penstock.vocabulary.time.durations import TimeLength
 
 __all__ = [
+    "MAX_WATERMARK",
+    "MIN_TIMESTAMP",
     "AscendingTimestampsWatermarks",
     "BoundedOutOfOrdernessWatermarks",
     "MaxTimestampGenerator",
     "NoWatermarksGenerator",
+    "Watermark",
     "WatermarkGenerator",
     "WatermarkOutput",
 ]
+
+# Flink's Long.MIN and Long.MAX: the time before the first watermark and the time after the end of the input.
+MIN_TIMESTAMP = -(2**63)
+MAX_WATERMARK = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Watermark:
+    """Says that no record with this timestamp or an earlier one will follow."""
+
+    timestamp: int
+
+    MAX_WATERMARK: ClassVar[Watermark]
+    UNINITIALIZED: ClassVar[Watermark]
+
+    def get_timestamp(self) -> int:
+        """Returns the timestamp in milliseconds."""
+        return self.timestamp
+
+
+Watermark.MAX_WATERMARK = Watermark(MAX_WATERMARK)
+Watermark.UNINITIALIZED = Watermark(MIN_TIMESTAMP)
+
 
 T = TypeVar("T")
 

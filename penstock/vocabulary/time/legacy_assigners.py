@@ -10,12 +10,11 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import ProgramError
+from penstock.vocabulary.program_checks import NO_RECORD
 from penstock.vocabulary.time.durations import to_millis
-from penstock.vocabulary.time.generators import WatermarkGenerator, WatermarkOutput
+from penstock.vocabulary.time.generators import MIN_TIMESTAMP, Watermark, WatermarkGenerator, WatermarkOutput
 from penstock.vocabulary.time.time_values import whole_millis
 from penstock.vocabulary.time.timestamp_assigners import TimestampAssigner
-from penstock.vocabulary.time.watermarks import MIN_TIMESTAMP, Watermark
-from penstock.vocabulary.unusable_value import NO_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import UnusableValueError, require_instance, shown
 from penstock.vocabulary.time.durations import to_millis
 from penstock.vocabulary.time.generators import (
     AscendingTimestampsWatermarks,
@@ -23,7 +23,6 @@ from penstock.vocabulary.time.legacy_assigners import (
     LegacyWatermarks,
 )
 from penstock.vocabulary.time.timestamp_assigners import TimestampAssigner, timestamp_assigner_of
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

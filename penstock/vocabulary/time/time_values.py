@@ -6,7 +6,7 @@ from datetime import datetime
 from operator import index
 from typing import Any
 
-from penstock.vocabulary.unusable_value import NO_RECORD, UnusableValueError, shown
+from penstock.vocabulary.program_checks import NO_RECORD, UnusableValueError, shown
 
 __all__ = ["whole_millis"]
 

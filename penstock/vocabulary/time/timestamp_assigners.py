@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from penstock.vocabulary.time.watermarks import MIN_TIMESTAMP
+from penstock.vocabulary.time.generators import MIN_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.keys.forms import Tagged
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["Row", "RowKind"]
 
@@ -148,6 +150,14 @@ class Row:
             return hash(tuple(self._values))
         by_name = sorted(zip(self._fields, self._values, strict=False), key=lambda field: field[0])
         return hash(tuple(value for _, value in by_name))
+
+    def _canonical_key_(self, part: Callable[[Any], Any]) -> Tagged:
+        """Return the form that all rows equal to this one share, by that of the fields (foundation/keys)."""
+        content: Any = tuple(map(part, self._values))
+        if self._fields is not None:
+            by_name = sorted(zip(self._fields, content, strict=False), key=lambda field: field[0])
+            content = Tagged("by name", tuple(by_name))
+        return Tagged("row", (self._row_kind.name, content))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._values)

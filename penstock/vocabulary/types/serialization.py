@@ -6,7 +6,7 @@ import codecs
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.types.catalogue import Types
 
 if TYPE_CHECKING:

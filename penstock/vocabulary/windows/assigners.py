@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import MissingTimestampError, ProgramError
 from penstock.vocabulary.time.durations import to_millis
-from penstock.vocabulary.time.watermarks import MIN_TIMESTAMP
+from penstock.vocabulary.time.generators import MIN_TIMESTAMP
 from penstock.vocabulary.windows.serializers import GlobalWindowSerializer, TimeWindowSerializer
 from penstock.vocabulary.windows.triggers import (
     EndOfStreamTrigger,
@@ -26,7 +26,7 @@ from penstock.vocabulary.windows.windows import GlobalWindow, TimeWindow
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from penstock.vocabulary.functions.runtime_context import RuntimeContext
+    from penstock.vocabulary.functions.contexts import RuntimeContext
     from penstock.vocabulary.time.durations import TimeLength
     from penstock.vocabulary.types.serializer import TypeSerializer
     from penstock.vocabulary.windows.triggers import Trigger

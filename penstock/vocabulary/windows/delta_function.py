@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

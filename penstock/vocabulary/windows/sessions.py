@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 from penstock.vocabulary.time.durations import to_millis
-from penstock.vocabulary.time.watermarks import MIN_TIMESTAMP
-from penstock.vocabulary.unusable_value import UnusableValueError, shown
+from penstock.vocabulary.time.generators import MIN_TIMESTAMP
 from penstock.vocabulary.windows.assigners import MergingWindowAssigner, WindowAssigner, missing_timestamp
 from penstock.vocabulary.windows.serializers import TimeWindowSerializer
 from penstock.vocabulary.windows.triggers import EventTimeTrigger, ProcessingTimeTrigger

@@ -9,14 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.vocabulary.time.watermarks import MAX_WATERMARK
+from penstock.vocabulary.time.generators import MAX_WATERMARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from penstock.vocabulary.windows.assigners import MergingWindowAssigner
 
-__all__ = ["CountWindow", "GlobalWindow", "TimeWindow", "Window"]
+__all__ = ["CountWindow", "GlobalWindow", "TaggedUnion", "TimeWindow", "Window"]
 
 
 class Window(ABC):
@@ -155,3 +155,28 @@ class GlobalWindow(Window):
 
     def __repr__(self) -> str:
         return "GlobalWindow"
+
+
+class TaggedUnion(NamedTuple):
+    """A record of one of two streams, as triggers, evictors, dynamic gaps and late side outputs of joins see it."""
+
+    input: int
+    """0 for the first stream, 1 for the second."""
+    value: Any
+    """The record."""
+
+    def is_one(self) -> bool:
+        """Returns whether the record came from the first stream."""
+        return self.input == 0
+
+    def is_two(self) -> bool:
+        """Returns whether the record came from the second stream."""
+        return self.input == 1
+
+    def get_one(self) -> Any:
+        """Returns the record of the first stream, None if it came from the second."""
+        return self.value if self.input == 0 else None
+
+    def get_two(self) -> Any:
+        """Returns the record of the second stream, None if it came from the first."""
+        return self.value if self.input == 1 else None

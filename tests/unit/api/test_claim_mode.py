@@ -9,7 +9,7 @@ import pytest
 
 from penstock import Configuration, ProgramError, StreamExecutionEnvironment
 from penstock.command_line import main
-from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.modes import RecoveryClaimMode
 
 
 def mode_of(**settings: str) -> RecoveryClaimMode:

@@ -267,7 +267,7 @@ def test_function_objects_are_accepted_for_their_kind() -> None:
 
 def test_a_program_beside_the_package_is_not_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory whose name only begins like the package's holds the user's code."""
-    from penstock.vocabulary import program_line as program
+    from penstock.vocabulary import program_checks as program
 
     package = program._PACKAGE.rstrip("/\\")
     source = compile("def refuse(stream):\n    stream.map(3)\n", f"{package}_jobs/job.py", "exec")

@@ -21,10 +21,9 @@ from penstock.checkpoint.coordination import (
     Trigger,
 )
 from penstock.checkpoint.coordinator import CheckpointCoordinator
-from penstock.checkpoint.options import CheckpointKind
 from penstock.vocabulary.settings.checkpoints import CheckpointConfig
 from penstock.vocabulary.settings.configuration import Configuration
-from penstock.vocabulary.settings.modes import CheckpointingMode
+from penstock.vocabulary.settings.modes import CheckpointingMode, CheckpointKind
 
 TASKS = {"source": [], "map": ["source"], "sink": ["map"]}
 

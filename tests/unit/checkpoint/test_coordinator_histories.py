@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from penstock.checkpoint.coordination import CoordinatorSettings
 from penstock.checkpoint.coordinator import CheckpointCoordinator
-from penstock.checkpoint.options import CheckpointKind
+from penstock.vocabulary.settings.modes import CheckpointKind
 
 TASKS = {"a": (), "b": (), "join": ("a", "b"), "sink": ("join",)}
 

@@ -6,8 +6,8 @@ import pytest
 
 from penstock import Configuration, StreamExecutionEnvironment
 from penstock.checkpoint.job_storage import JobStorage
-from penstock.connectors.filesystems import arrow_files_of, files_of
 from penstock.errors import CheckpointError, CheckpointStorageError, CorruptCheckpointError, StateRestoreError
+from penstock.foundation.files.by_uri import arrow_files_of, files_of
 from penstock.testing.local_run import LocalRun
 
 
@@ -77,7 +77,7 @@ def test_without_checkpoints_their_directory_does_not_matter():
 
 @pytest.mark.parametrize("scheme", ["hdfs", "viewfs"])
 def test_a_missing_hdfs_library_is_said_in_a_few_lines(scheme, monkeypatch):
-    monkeypatch.setattr("penstock.connectors.hdfs_library.find_library", lambda _: None)
+    monkeypatch.setattr("penstock.foundation.files.by_uri.find_library", lambda _: None)
     for name in ("ARROW_LIBHDFS_DIR", "HADOOP_HOME", "LD_LIBRARY_PATH"):
         monkeypatch.delenv(name, raising=False)
     said = refusal(program(execution__checkpointing__dir=f"{scheme}://name-node:8020/checkpoints"))

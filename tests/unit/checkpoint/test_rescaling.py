@@ -8,7 +8,6 @@ import pytest
 
 from penstock.checkpoint.in_flight import InputInfo, assign_in_flight
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo, OperatorMetadata
-from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore, redistribute_operator
 from penstock.checkpoint.subtask_state import OperatorState
 from penstock.errors import StateRestoreError
@@ -16,6 +15,7 @@ from penstock.foundation.keys.groups import key_group_range
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes
 from penstock.statestore.operator_state import OperatorStateSnapshot
 from penstock.statestore.stored_operator_state import StoredOperatorState
+from penstock.vocabulary.settings.modes import CheckpointKind
 
 
 def handle(subtask, parallelism):

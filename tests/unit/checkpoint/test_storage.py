@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from penstock.checkpoint.coordination import StoreMetadata
-from penstock.checkpoint.files import LocalFiles, local_files_of
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo
-from penstock.checkpoint.options import CheckpointKind, CheckpointOptions
+from penstock.checkpoint.options import CheckpointOptions
 from penstock.checkpoint.shared_files import SharedFiles
 from penstock.checkpoint.storage import CheckpointStore, StorageAccess, is_kept_after, load_checkpoint
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
 from penstock.errors import CheckpointError, CorruptCheckpointError, StateRestoreError
+from penstock.foundation.files.local import LocalFiles, local_files_of
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes
 from penstock.statestore.operator_state import OperatorStateSnapshot
 from penstock.statestore.stored_operator_state import StoredOperatorState
@@ -25,7 +25,7 @@ from penstock.vocabulary.settings.checkpoint_storage import (
     FileSystemCheckpointStorage,
     JobManagerCheckpointStorage,
 )
-from penstock.vocabulary.settings.modes import ExternalizedCheckpointRetention
+from penstock.vocabulary.settings.modes import CheckpointKind, ExternalizedCheckpointRetention
 
 JOB = "5f8b0c7d9e1a4b3c8d7e6f5a4b3c2d1e"
 INFOS = {"counter": OperatorInfo("Count", 2, 128)}

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from penstock import Boundedness, ProgramError, Time, TumblingEventTimeWindows, WatermarkStrategy
 from penstock.connectors.data_generator import DataGeneratorSource, GeneratorFunction
-from penstock.connectors.protocols import ReaderContext
 from penstock.connectors.random_records import GoodsOffers, RandomOrders, RandomUserEvents
 from penstock.connectors.rate_limiter import RateLimiterStrategy
 from penstock.foundation.clock import ManualClock
+from penstock.vocabulary.sources.protocol import ReaderContext
 from tests.unit.local_jobs import collect, environment, local_run, results
 
 

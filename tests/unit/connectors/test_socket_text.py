@@ -11,9 +11,9 @@ import pytest
 
 from penstock import Boundedness, MalformedRecordError, ProgramError
 from penstock.connectors import socket_text
-from penstock.connectors.protocols import ReaderContext
 from penstock.connectors.socket_text import SocketTextSource
 from penstock.errors import ExternalSystemError
+from penstock.vocabulary.sources.protocol import ReaderContext
 from tests.unit.local_jobs import collect, environment, run_locally
 
 SOON = 10.0

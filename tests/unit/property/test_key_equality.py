@@ -9,7 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from penstock.foundation.keys.equality import canonical, encode
+from penstock.foundation.keys.canonical_form import canonical
+from penstock.foundation.keys.forms import encode
 from penstock.foundation.keys.groups import TargetCache, java_hash, key_group_of
 from penstock.statestore.backend import KeyContext, KeyedStateBackend
 from penstock.statestore.opening import open_backend

@@ -12,10 +12,10 @@ import pytest
 
 pytest.importorskip("rocksdict")
 
-from penstock.checkpoint.files import LocalFiles
 from penstock.checkpoint.targets import FileTarget, StoredFiles
 from penstock.errors import ProgramError, StateRestoreError
 from penstock.foundation.clock import ManualClock
+from penstock.foundation.files.local import LocalFiles
 from penstock.foundation.keys.groups import key_group_of, key_group_range
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.handles import ENTRIES, ROCKSDB

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import cloudpickle
 
-from penstock.connectors.protocols import ReaderContext, SourceSplit
 from penstock.testing.scripted_source import Event, EventKind, Script, ScriptedSource
+from penstock.vocabulary.sources.protocol import ReaderContext, SourceSplit
 
 
 def record(value: int) -> Event:

@@ -15,7 +15,7 @@ from penstock.connectors.files.formats.stream import StreamFormat
 from penstock.connectors.files.source.input_file import InputFile
 from penstock.connectors.files.source.malformed import PARSE_ERRORS
 from penstock.connectors.files.source.reader import FileReader
-from penstock.connectors.files.source.split import FileSourceSplit
+from penstock.connectors.files.source.splits import FileSourceSplit
 from penstock.errors import ProgramError
 
 __all__ = ["CsvFormat"]

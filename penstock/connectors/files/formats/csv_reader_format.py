@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.connectors.files.formats.csv import CsvFormat
 from penstock.connectors.formats.field_text import INTEGERS, basic_type_of, field_reader
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.types.rows import Row
 from penstock.vocabulary.types.type_info import BasicType, BasicTypeInfo
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.errors import ProgramError
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 
     from penstock.vocabulary.types.type_info import TypeInformation
 
-__all__ = ["CsvColumn", "CsvSchema", "CsvSchemaBuilder"]
+__all__ = ["CsvColumn", "CsvSchema", "CsvSchemaBuilder", "csv_lines"]
 
 
 @dataclass(frozen=True)
@@ -191,3 +194,16 @@ def _one_character(char: str, what: str) -> str:
         message = f"The {what} of a CSV schema is one character, not {char!r}."
         raise ProgramError(message)
     return char
+
+
+def csv_lines(rows: Sequence[Sequence[Any]], line_end: str, **dialect: Any) -> str:
+    """Return rows as text, with what the ``csv`` module calls a dialect."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator=line_end, **dialect).writerows(rows)
+    lines = text.getvalue()
+    if "\r" not in lines or "\r" in line_end:
+        return lines
+    # Older Pythons put quotes only around line breaks that the line end has, but readers break lines at any of them.
+    written: list[str] = []
+    csv.writer(SimpleNamespace(write=written.append), lineterminator="\r\n", **dialect).writerows(rows)
+    return "".join(line.removesuffix("\r\n") + line_end for line in written)

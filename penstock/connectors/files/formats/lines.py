@@ -1,20 +1,24 @@
-"""Formats in which each line is a record."""
+"""Formats in which each line is a record: plain text, JSON lines, or as the program says."""
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.connectors.files.formats.charset import Charset
 from penstock.connectors.files.formats.line_cursor import LineCursor, UndecodableLine
+from penstock.connectors.files.formats.record_shape import from_mapping
 from penstock.connectors.files.formats.stream import StreamFormat
 from penstock.connectors.files.source.malformed import PARSE_ERRORS
 from penstock.connectors.files.source.reader import FileReader
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.connectors.files.source.input_file import InputFile
 
-__all__ = ["LineFormat"]
+__all__ = ["JsonLinesFormat", "LineFormat", "TextLineFormat"]
 
 T = TypeVar("T")
 
@@ -87,3 +91,48 @@ class _LineReader(FileReader[T]):
 
     def close(self) -> None:
         self._cursor.close()
+
+
+class TextLineFormat(LineFormat[str]):
+    """Reads each line as a string; empty lines are records too."""
+
+    def parse_line(self, line: str) -> str:
+        """Return the line."""
+        return line
+
+    def parse_lines(self, lines: list[str]) -> list[str]:
+        """Return the lines."""
+        return lines
+
+
+class JsonLinesFormat(LineFormat[Any]):
+    """Reads each line as a JSON value. Empty lines are left out.
+
+    Args:
+        charset_name: The encoding of the files.
+        record_type: What objects become: ``dict``, ``Row``, or a class that takes the fields as keyword arguments, such
+            as a dataclass.
+
+    Example:
+        >>> JsonLinesFormat().parse_lines(['{"id": 1}', "[2, 3]"])
+        [{'id': 1}, [2, 3]]
+    """
+
+    def __init__(self, charset_name: str = "UTF-8", *, record_type: Callable[..., Any] = dict) -> None:
+        super().__init__(charset_name)
+        self._make = from_mapping(record_type)
+
+    def parse_line(self, line: str) -> Any:
+        """Return the value in a line."""
+        value = _DECODER.decode(line)
+        return value if self._make is None else self._make(value)
+
+    def parse_lines(self, lines: list[str]) -> list[Any]:
+        """Return the values of many lines."""
+        decode, make = _DECODER.decode, self._make
+        if make is None:
+            return [decode(line) for line in lines if line and not line.isspace()]
+        return [make(decode(line)) for line in lines if line and not line.isspace()]
+
+
+_DECODER = json.JSONDecoder()

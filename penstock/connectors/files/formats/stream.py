@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.connectors.files.source.reader import FileReader
-from penstock.vocabulary.sources.malformed_record import MalformedRecord
+from penstock.vocabulary.sources.protocol import MalformedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ class StreamFormat(ABC, Generic[T]):
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat[str]:
         """Return the format of plain text: each line is a record."""
-        from penstock.connectors.files.formats.text_lines import TextLineFormat
+        from penstock.connectors.files.formats.lines import TextLineFormat
 
         return TextLineFormat(charset_name)
 

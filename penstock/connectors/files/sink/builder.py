@@ -20,7 +20,7 @@ from penstock.connectors.files.sink.rolling_policy import (
 )
 from penstock.connectors.files.sink.settings import SinkSettings
 from penstock.errors import ProgramError
-from penstock.vocabulary.argument_checks import require_instance
+from penstock.vocabulary.program_checks import require_instance
 from penstock.vocabulary.time.durations import to_millis
 from penstock.vocabulary.types.serialization import BulkWriterFactory
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.sink_protocol import Committer
 from penstock.errors import CheckpointError
+from penstock.vocabulary.sinks.protocol import Committer
 
 if TYPE_CHECKING:
     from penstock.connectors.files.sink.part_storage import PartStorage

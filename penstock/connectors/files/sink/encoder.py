@@ -12,7 +12,7 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from penstock.connectors.files.formats.csv_lines import csv_lines
+from penstock.connectors.files.formats.csv_schema import csv_lines
 from penstock.errors import ProgramError
 from penstock.vocabulary.types.rows import Row
 from penstock.vocabulary.types.serialization import Encoder, SerializationSchema

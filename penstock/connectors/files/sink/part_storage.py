@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from penstock.checkpoint.files import LocalFiles
 from penstock.connectors.files.sink.part_stream import PartStream
-from penstock.connectors.filesystems import ArrowFiles, arrow_files_of
 from penstock.errors import CheckpointError
+from penstock.foundation.files.by_uri import ArrowFiles, arrow_files_of
+from penstock.foundation.files.local import LocalFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.connectors.files.sink.builder import SinkBuilder, bulk_settings, row_settings
-from penstock.connectors.sink_protocol import Sink
-from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.protocol import Delivery, Sink
 
 if TYPE_CHECKING:
     from penstock.connectors.files.sink.compaction import FileCompactor, FileCompactStrategy
     from penstock.connectors.files.sink.part_storage import PartStorage
     from penstock.connectors.files.sink.rolling_policy import RollingPolicy
     from penstock.connectors.files.sink.settings import SinkSettings
-    from penstock.connectors.sink_protocol import Committer, SinkWriter, WriterContext
+    from penstock.vocabulary.sinks.protocol import Committer, SinkWriter, WriterContext
     from penstock.vocabulary.types.serialization import BulkWriterFactory
 
 __all__ = ["FileSink", "StreamingFileSink"]

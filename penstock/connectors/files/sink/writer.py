@@ -14,15 +14,15 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.checkpoint.options import CheckpointKind
 from penstock.connectors.files.sink.bucket_assigner import BucketContext, buckets_by_time
 from penstock.connectors.files.sink.compaction_queue import CompactionQueue
 from penstock.connectors.files.sink.part_names import PartNames
 from penstock.connectors.files.sink.rolling_policy import UNLIMITED, RollingPolicy, size_limit
 from penstock.connectors.files.sink.state import OpenPart, PendingPart, WriterState
-from penstock.connectors.sink_protocol import SinkWriter
 from penstock.errors import ProgramError, StateRestoreError
-from penstock.vocabulary.unusable_value import UnusableValueError
+from penstock.vocabulary.program_checks import UnusableValueError
+from penstock.vocabulary.settings.modes import CheckpointKind
+from penstock.vocabulary.sinks.protocol import SinkWriter
 
 _COPIED_AT_A_TIME = 1 << 20
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from penstock.connectors.files.sink.part_file import Part
     from penstock.connectors.files.sink.part_storage import PartStorage
     from penstock.connectors.files.sink.settings import SinkSettings
-    from penstock.connectors.sink_protocol import WriterContext
+    from penstock.vocabulary.sinks.protocol import WriterContext
 
 __all__ = ["PartWriter"]
 

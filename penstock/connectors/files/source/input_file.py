@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.files.source.compression import decompressed, is_compressed
-from penstock.connectors.filesystems import arrow_files_of
 from penstock.errors import JobFailedError
+from penstock.foundation.files.by_uri import arrow_files_of
 
 if TYPE_CHECKING:
     from penstock.connectors.files.source.compression import ByteStream
     from penstock.connectors.files.source.malformed import MalformedRecords
-    from penstock.connectors.files.source.split import FileSourceSplit
+    from penstock.connectors.files.source.splits import FileSourceSplit
 
 __all__ = ["InputFile"]
 

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.filesystems import arrow_files_of
 from penstock.errors import ProgramError
+from penstock.foundation.files.by_uri import arrow_files_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.errors import MalformedRecordError
-from penstock.vocabulary.sources.malformed_record import MalformedRecord
+from penstock.vocabulary.sources.protocol import MalformedRecord
 
 if TYPE_CHECKING:
-    from penstock.connectors.protocols import ReaderContext
     from penstock.vocabulary.functions.output_tag import OutputTag
+    from penstock.vocabulary.sources.protocol import ReaderContext
 
 __all__ = ["PARSE_ERRORS", "MalformedRecords"]
 

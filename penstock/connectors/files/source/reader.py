@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from penstock.connectors.protocols import SplitReader
+from penstock.vocabulary.sources.protocol import SplitReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from penstock.connectors.files.source.split import FileSourceSplit
+    from penstock.connectors.files.source.splits import FileSourceSplit
 
 __all__ = ["FileReader", "FilesReader"]
 

@@ -12,20 +12,19 @@ from penstock.connectors.files.source.enumerator import FileEnumerator
 from penstock.connectors.files.source.input_file import InputFile
 from penstock.connectors.files.source.malformed import MalformedRecords
 from penstock.connectors.files.source.reader import FilesReader
-from penstock.connectors.files.source.split import FileSourceSplit
-from penstock.connectors.files.source.split_assigner import FileSplitAssigner
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
+from penstock.connectors.files.source.splits import FileSourceSplit, FileSplitAssigner
 from penstock.errors import ProgramError
 from penstock.foundation.clock import Clock, SystemClock
-from penstock.vocabulary.argument_checks import require_instance
 from penstock.vocabulary.functions.output_tag import OutputTag
+from penstock.vocabulary.program_checks import require_instance
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.vocabulary.time.durations import Duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from penstock.connectors.files.source.listing import FoundFile
-    from penstock.vocabulary.sources.malformed_record import MalformedRecord
+    from penstock.vocabulary.sources.protocol import MalformedRecord
 
 __all__ = ["FileSource", "FileSourceBuilder"]
 

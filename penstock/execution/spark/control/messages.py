@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.checkpoint.subtask_state import SubtaskState
-    from penstock.connectors.protocols import SourceSplit
     from penstock.errors import PenstockError
+    from penstock.vocabulary.sources.protocol import SourceSplit
 
 __all__ = [
     "AbortCheckpoint",

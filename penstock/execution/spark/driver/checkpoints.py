@@ -32,7 +32,6 @@ from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.job_storage import try_savepoint_directory
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, subtask_names, vertex_operators
-from penstock.checkpoint.options import CheckpointKind
 from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.storage import CheckpointStore, is_kept_after
 from penstock.errors import CheckpointError, CorruptCheckpointError
@@ -47,7 +46,7 @@ from penstock.execution.spark.control.messages import (
 )
 from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
 from penstock.vocabulary.job import CompletableFuture
-from penstock.vocabulary.settings.recovery_claim_mode import RecoveryClaimMode
+from penstock.vocabulary.settings.modes import CheckpointKind, RecoveryClaimMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

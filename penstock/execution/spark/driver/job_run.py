@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.checkpoint.job_storage import JobStorage
 from penstock.checkpoint.restart import restart_policy
-from penstock.connectors.filesystems import files_of
 from penstock.errors import (
     CheckpointStorageError,
     CorruptCheckpointError,
@@ -29,6 +28,7 @@ from penstock.execution.spark.driver.session import acquire_slots, find_session,
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import SourceSplits
 from penstock.foundation.clock import SystemClock
+from penstock.foundation.files.by_uri import files_of
 from penstock.foundation.native import accelerator
 from penstock.graph.packing import pack_job
 from penstock.runtime.diagnostics.no_output import why_no_output

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 from penstock.errors import ClusterError
-from penstock.savepoints.savepoint import operator_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-    from penstock.savepoints.rows import StateRow
-    from penstock.savepoints.savepoint import Savepoint
 
 __all__ = ["savepoint_frame"]
 
@@ -26,36 +22,31 @@ _BATCH = 4096
 
 
 def savepoint_frame(
-    savepoint: Savepoint, spark: SparkSession | None, *, operator: str | None, state: str | None
+    parts: Sequence[Any], rows_of: Callable[[Any], Iterator[Any]], spark: SparkSession | None, *, state: str | None
 ) -> DataFrame:
-    """Return the rows of a savepoint, one task for each part of its state."""
+    """Return the rows of a savepoint, one task for each part of its state.
+
+    Args:
+        parts: What the tasks read.
+        rows_of: Gives the rows of a part, on an executor.
+        spark: The session, the active one if not given.
+        state: Only the rows of this state.
+    """
     session = spark or SparkSession.getActiveSession()
     if session is None:
         message = "There is no active Spark session: give one to to_data_frame()."
         raise ClusterError(message)
-    parts: list[tuple[str, int, Any]] = []
-    for name, content in savepoint.metadata.operators.items():
-        if operator is None or name == operator:
-            for subtask, found in sorted(content.subtasks.items()):
-                parts += [(name, subtask, handle) for handle in found.keyed]
-                parts.append((name, subtask, None))
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from _batches(_rows(savepoint, *parts[number]), state)
+                yield from _batches(rows_of(parts[number]), state)
 
     numbers = session.range(0, len(parts), 1, max(1, len(parts)))
     return numbers.mapInArrow(read, _SCHEMA)
 
 
-def _rows(savepoint: Savepoint, operator: str, subtask: int, handle: Any) -> Iterator[StateRow]:
-    if handle is not None:
-        return savepoint.keyed_rows(operator, handle)
-    return operator_rows(operator, subtask, savepoint.metadata.operators[operator].subtasks[subtask], savepoint.files)
-
-
-def _batches(rows: Iterator[StateRow], state: str | None) -> Iterator[pa.RecordBatch]:
+def _batches(rows: Iterator[Any], state: str | None) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     names = ("operator", "state", "kind", "key", "namespace", "value", "subtask")

@@ -10,15 +10,15 @@ from penstock.errors import JobFailedError, PenstockError
 from penstock.execution.spark.control.messages import AddSplits
 from penstock.runtime.diagnostics.failure import explain_unusable
 from penstock.runtime.sources.enumeration import SplitEnumeration, restored_splits, split_sources
-from penstock.vocabulary.unusable_value import UnusableValueError
+from penstock.vocabulary.program_checks import UnusableValueError
 
 if TYPE_CHECKING:
-    from penstock.connectors.protocols import SourceSplit
     from penstock.execution.spark.control.server import ControlServer
     from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
     from penstock.graph.job import Job
     from penstock.graph.nodes import Node
     from penstock.graph.plan import Vertex
+    from penstock.vocabulary.sources.protocol import SourceSplit
 
 __all__ = ["SourceSplits"]
 

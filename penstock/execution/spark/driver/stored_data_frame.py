@@ -9,8 +9,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from penstock.connectors.filesystems import arrow_files_of
 from penstock.errors import ProgramError
+from penstock.foundation.files.by_uri import arrow_files_of
 
 __all__ = ["StoredDataFrame"]
 

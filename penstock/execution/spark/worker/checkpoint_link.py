@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from penstock.checkpoint.options import CheckpointKind, CheckpointOptions
+    from penstock.checkpoint.options import CheckpointOptions
     from penstock.checkpoint.storage import StorageAccess
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.checkpoint.targets import StoredFiles
-    from penstock.connectors.protocols import SourceSplit
     from penstock.execution.spark.control.client import ControlClient
     from penstock.runtime.checkpoint.snapshots import TaskId
     from penstock.runtime.task.task import Task
     from penstock.statestore.handles import SnapshotTarget
+    from penstock.vocabulary.settings.modes import CheckpointKind
+    from penstock.vocabulary.sources.protocol import SourceSplit
 
 __all__ = ["CheckpointAccess", "WorkerLink", "obey_driver"]
 

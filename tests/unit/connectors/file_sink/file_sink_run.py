@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import cloudpickle
 
-from penstock.connectors.sink_protocol import Sink, WriterContext
+from penstock.vocabulary.sinks.protocol import Sink, WriterContext
 
 
 class FileSinkRun:

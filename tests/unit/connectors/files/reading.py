@@ -10,8 +10,8 @@ from penstock import OutputTag
 from penstock.connectors.files.source.input_file import InputFile
 from penstock.connectors.files.source.malformed import MalformedRecords
 from penstock.connectors.files.source.source import FileSource
-from penstock.connectors.files.source.split import FileSourceSplit
-from penstock.connectors.protocols import ReaderContext, Source
+from penstock.connectors.files.source.splits import FileSourceSplit
+from penstock.vocabulary.sources.protocol import ReaderContext, Source
 
 TAG = OutputTag("malformed")
 

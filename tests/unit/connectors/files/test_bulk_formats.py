@@ -16,11 +16,10 @@ from pyarrow import orc, parquet
 from penstock import MalformedRecordError, Row
 from penstock.connectors.files.formats.avro import AvroFormat
 from penstock.connectors.files.formats.bulk import BulkFormat, BulkReader
-from penstock.connectors.files.formats.orc import OrcFormat
-from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.formats.columnar import OrcFormat, ParquetFormat
 from penstock.connectors.files.formats.stream import SimpleStreamFormat
 from penstock.errors import JobFailedError
-from penstock.vocabulary.sources.malformed_record import MalformedRecord
+from penstock.vocabulary.sources.protocol import MalformedRecord
 from tests.unit.connectors.files.reading import Collected, input_file, records_of, resumed_everywhere
 
 ROWS = [{"id": number, "name": f"n{number % 3}"} for number in range(1000)]

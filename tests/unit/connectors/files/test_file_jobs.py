@@ -16,9 +16,9 @@ from penstock import (
     TumblingEventTimeWindows,
     WatermarkStrategy,
 )
+from penstock.connectors.files.formats.columnar import ParquetFormat
 from penstock.connectors.files.formats.csv import CsvFormat
-from penstock.connectors.files.formats.json_lines import JsonLinesFormat
-from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.formats.lines import JsonLinesFormat
 from penstock.connectors.files.formats.stream import StreamFormat
 from penstock.connectors.files.source.enumerator import FileEnumerator
 from penstock.connectors.files.source.source import FileSource

@@ -11,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import Boundedness, Duration, MalformedRecordError, ProgramError
-from penstock.connectors.files.formats.parquet import ParquetFormat
+from penstock.connectors.files.formats.columnar import ParquetFormat
 from penstock.connectors.files.formats.stream import StreamFormat
 from penstock.connectors.files.source import input_file
 from penstock.connectors.files.source.enumerator import FileEnumerator, FileEnumeratorProvider
 from penstock.connectors.files.source.listing import list_files
 from penstock.connectors.files.source.source import FileSource
-from penstock.connectors.files.source.split import FileSourceSplit
-from penstock.connectors.files.source.split_assigner import FileSplitAssigner, FileSplitAssignerProvider
-from penstock.connectors.protocols import ReaderContext
+from penstock.connectors.files.source.splits import FileSourceSplit, FileSplitAssigner, FileSplitAssignerProvider
 from penstock.foundation.clock import ManualClock
+from penstock.vocabulary.sources.protocol import ReaderContext
 from tests.unit.connectors.files.reading import TAG, Collected, lines_source, source_records
 
 

@@ -19,7 +19,7 @@ from penstock import (
     StreamExecutionEnvironment,
 )
 from penstock.connectors.kafka.source import PartitionSplit
-from penstock.connectors.protocols import ReaderContext, SourceSplit
+from penstock.vocabulary.sources.protocol import ReaderContext, SourceSplit
 
 SERVERS = "localhost:1"
 

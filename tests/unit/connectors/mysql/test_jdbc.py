@@ -7,7 +7,7 @@ import pytest
 from penstock import Types
 from penstock.connectors.mysql import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink, MySqlConnectionOptions
 from penstock.errors import ProgramError
-from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.protocol import Delivery
 
 INSERT = "INSERT INTO books (id, title) VALUES (?, ?)"
 ROW = Types.ROW_NAMED(["id", "title"], [Types.INT(), Types.STRING()])

@@ -9,8 +9,7 @@ import pytest
 
 from penstock.connectors.mysql import MySqlSink, MySqlSinkBuilder
 from penstock.errors import ProgramError
-from penstock.vocabulary.sinks.delivery import Delivery
-from penstock.vocabulary.sinks.delivery_guarantee import DeliveryGuarantee
+from penstock.vocabulary.sinks.protocol import Delivery, DeliveryGuarantee
 
 
 def builder() -> MySqlSinkBuilder:

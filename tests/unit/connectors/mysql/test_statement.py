@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from penstock.connectors.mysql.statement import SqlStatement
-from penstock.connectors.mysql.table_statements import insert_statement, upsert_statement
+from penstock.connectors.mysql.statement import SqlStatement, insert_statement, upsert_statement
 from penstock.errors import ProgramError
 
 

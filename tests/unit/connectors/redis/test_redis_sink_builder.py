@@ -8,7 +8,7 @@ import pytest
 
 from penstock.connectors.redis import RedisConnectionOptions, RedisSink
 from penstock.errors import ProgramError
-from penstock.vocabulary.sinks.delivery import Delivery
+from penstock.vocabulary.sinks.protocol import Delivery
 
 
 def first(record: Any) -> Any:

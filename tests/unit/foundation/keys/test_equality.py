@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 
 from penstock.errors import UnusableKeyError
-from penstock.foundation.keys.equality import canonical, encode
+from penstock.foundation.keys.canonical_form import canonical
+from penstock.foundation.keys.forms import encode
 from penstock.foundation.keys.groups import java_hash, key_group_of
 
 

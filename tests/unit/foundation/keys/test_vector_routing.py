@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.foundation.keys.groups import key_group_of, subtask_of_key_group
-from penstock.foundation.keys.vector_routing import targets_of_ints
+from penstock.foundation.keys.groups import key_group_of, subtask_of_key_group, targets_of_ints
 
 EDGES = [0, 1, -1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**32, 2**63 - 1, -(2**63)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.api.async_data_stream import AsyncDataStream
 from penstock.errors import ProgramError, UserFunctionError
-from penstock.graph.async_step import AsyncWaitStep
+from penstock.graph.steps import AsyncWaitStep
 from penstock.runtime.async_io.wait import AsyncWaitOperator
 from penstock.testing import OperatorHarness
 from penstock.vocabulary.functions.async_retry import (

@@ -16,8 +16,8 @@ from penstock import (
     WatermarkOutput,
     WatermarkStrategy,
 )
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.testing import LocalCheckpoint, LocalRun, build_job
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from tests.unit.local_jobs import collect, environment
 
 __all__ = ["BACKENDS", "Build", "Replay", "check_every_crash", "cut", "each_record", "job_of", "steps_of", "timed"]

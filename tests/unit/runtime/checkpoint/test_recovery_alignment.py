@@ -19,8 +19,8 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from penstock.connectors.protocols import ReaderContext, SourceSplit, SplitReader
 from penstock.testing import LocalCheckpoint, LocalRun, build_job
+from penstock.vocabulary.sources.protocol import ReaderContext, SourceSplit, SplitReader
 from tests.unit.local_jobs import collect, environment
 from tests.unit.runtime.checkpoint.recovery_bench import Replay, timed
 from tests.unit.runtime.task.slow_run import Slow

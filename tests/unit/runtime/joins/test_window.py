@@ -23,8 +23,8 @@ from penstock.vocabulary.windows.assigners import (
 )
 from penstock.vocabulary.windows.evictors import CountEvictor
 from penstock.vocabulary.windows.sessions import EventTimeSessionWindows
-from penstock.vocabulary.windows.tagged_union import TaggedUnion
 from penstock.vocabulary.windows.triggers import CountTrigger, PurgingTrigger, Trigger, TriggerResult
+from penstock.vocabulary.windows.windows import TaggedUnion
 from tests.unit.runtime.task.stream_bench import collected, environment, timed
 
 

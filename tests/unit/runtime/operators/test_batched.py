@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from penstock import FilterBatchesFunction, MapBatchesFunction, ProgramError, RuntimeContext, UserFunctionError
-from penstock.graph.batch_steps import FilterBatchesStep, MapBatchesStep
+from penstock.graph.steps import FilterBatchesStep, MapBatchesStep
 from penstock.runtime.operators.batched import FilterBatchesOperator, MapBatchesOperator
 from tests.unit.local_jobs import environment, results
 from tests.unit.runtime.operators.operator_bench import Bench

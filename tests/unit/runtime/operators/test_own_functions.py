@@ -42,8 +42,8 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from penstock.connectors.protocols import ReaderContext, Source
 from penstock.testing import LocalRun
+from penstock.vocabulary.sources.protocol import ReaderContext, Source
 from tests.unit.local_jobs import collect, environment, results
 
 USED: dict[int, Any] = {}

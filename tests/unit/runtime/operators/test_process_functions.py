@@ -19,10 +19,10 @@ from penstock import (
     Watermark,
     WatermarkStrategy,
 )
-from penstock.connectors.protocols import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.operators.process import KeyedProcessOperator
 from penstock.testing.harness import OperatorHarness
+from penstock.vocabulary.sources.protocol import Boundedness, ReaderContext, Source, SourceSplit, SplitReader
 from tests.unit.local_jobs import collect, environment, local_run, results, run_locally
 
 BASE = 1549044100

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from penstock import Duration, ProgramError, WatermarkStrategy
 from penstock.connectors.collection import CollectionSource
 from penstock.connectors.number_sequence import NumberSequenceSource
-from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.sources.splits import READ_LIMIT, Poll, SplitSourceOperator
+from penstock.vocabulary.sources.protocol import ReaderContext, Source, SourceSplit, SplitReader
 from tests.unit.local_jobs import environment, results
 from tests.unit.runtime.operators.operator_bench import Bench
 

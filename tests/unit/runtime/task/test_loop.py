@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from penstock import KeyedProcessFunction, SourceFunction, WatermarkStrategy
-from penstock.connectors.protocols import ReaderContext, Source, SourceSplit, SplitReader
 from penstock.foundation.clock import ManualClock
 from penstock.runtime.exchange.codec import decode, encode
 from penstock.runtime.exchange.elements import RECORDS
@@ -17,6 +16,7 @@ from penstock.runtime.sources.splits import READ_LIMIT
 from penstock.runtime.task.loop import Blocks, Inbox, run_task
 from penstock.runtime.task.task import Task
 from penstock.testing import build_job
+from penstock.vocabulary.sources.protocol import ReaderContext, Source, SourceSplit, SplitReader
 from tests.unit.local_jobs import environment
 
 SOON = 10.0

@@ -9,12 +9,12 @@ import pytest
 from penstock import ContinuousProcessingTimeTrigger, GlobalWindows, KeyedProcessFunction, TumblingProcessingTimeWindows
 from penstock.connectors.data_generator import DataGeneratorSource
 from penstock.connectors.files.sink.rolling_policy import RollingPolicy
-from penstock.connectors.protocols import ReaderContext
 from penstock.connectors.rate_limiter import RateLimiterStrategy
 from penstock.foundation.clock import ManualClock
 from penstock.runtime.task.pacing import Pacer
 from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.testing import OperatorHarness
+from penstock.vocabulary.sources.protocol import ReaderContext
 
 HOUR = 3_600_000
 STEPS = [5_000, HOUR]

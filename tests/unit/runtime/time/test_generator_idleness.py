@@ -6,9 +6,8 @@ from typing import Any
 
 from penstock.foundation.clock import ManualClock
 from penstock.runtime.time.watermark_assigner import WatermarkAssigner
-from penstock.vocabulary.time.generators import WatermarkGenerator, WatermarkOutput
+from penstock.vocabulary.time.generators import Watermark, WatermarkGenerator, WatermarkOutput
 from penstock.vocabulary.time.strategy import WatermarkStrategy
-from penstock.vocabulary.time.watermarks import Watermark
 
 
 class Spoken(WatermarkGenerator[Any]):

@@ -14,7 +14,7 @@ from penstock.vocabulary.functions.output_tag import OutputTag
 from penstock.vocabulary.functions.process import KeyedProcessFunction
 from penstock.vocabulary.functions.windowed import ProcessWindowFunction
 from penstock.vocabulary.state.descriptors import ListStateDescriptor, ReducingStateDescriptor
-from penstock.vocabulary.time.watermarks import MAX_WATERMARK
+from penstock.vocabulary.time.generators import MAX_WATERMARK
 from penstock.vocabulary.windows.assigners import GlobalWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.vocabulary.windows.continuous_triggers import ContinuousEventTimeTrigger
 from penstock.vocabulary.windows.sessions import EventTimeSessionWindows

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.errors import MissingTimestampError, ProgramError
 from penstock.vocabulary.functions.output_tag import OutputTag
-from penstock.vocabulary.time.watermarks import MAX_WATERMARK, MIN_TIMESTAMP
+from penstock.vocabulary.time.generators import MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.vocabulary.windows.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows, WindowAssigner
 from penstock.vocabulary.windows.sessions import EventTimeSessionWindows
 from penstock.vocabulary.windows.windows import TimeWindow

@@ -4,10 +4,10 @@ import pickle
 
 import pytest
 
-from penstock.vocabulary.settings.input_dependency_constraint import InputDependencyConstraint
 from penstock.vocabulary.settings.modes import (
     CheckpointingMode,
     ExternalizedCheckpointRetention,
+    InputDependencyConstraint,
     RuntimeExecutionMode,
     TimeCharacteristic,
     TimeDomain,

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.errors import ProgramError
 from penstock.vocabulary.time.durations import Time
+from penstock.vocabulary.time.generators import Watermark
 from penstock.vocabulary.time.legacy_assigners import (
     AscendingTimestampExtractor,
     AssignerWithPeriodicWatermarks,
@@ -18,7 +19,6 @@ from penstock.vocabulary.time.legacy_assigners import (
 )
 from penstock.vocabulary.time.strategy import WatermarkStrategy
 from penstock.vocabulary.time.timestamp_assigners import NO_TIMESTAMP
-from penstock.vocabulary.time.watermarks import Watermark
 from tests.unit.vocabulary.time.watermark_recorder import WatermarkRecorder, watermark_after_each
 
 

@@ -10,15 +10,17 @@ import pytest
 from penstock.errors import ProgramError
 from penstock.vocabulary.time.durations import Duration
 from penstock.vocabulary.time.generators import (
+    MAX_WATERMARK,
+    MIN_TIMESTAMP,
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
     NoWatermarksGenerator,
+    Watermark,
     WatermarkGenerator,
     WatermarkOutput,
 )
 from penstock.vocabulary.time.strategy import WatermarkAlignment, WatermarkStrategy
 from penstock.vocabulary.time.timestamp_assigners import NO_TIMESTAMP, RecordTimestampAssigner, TimestampAssigner
-from penstock.vocabulary.time.watermarks import MAX_WATERMARK, MIN_TIMESTAMP, Watermark
 from tests.unit.vocabulary.time.watermark_recorder import WatermarkRecorder, watermark_after_each
 
 

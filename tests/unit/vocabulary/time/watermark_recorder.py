@@ -10,8 +10,8 @@ from penstock.vocabulary.time.timestamp_assigners import NO_TIMESTAMP
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from penstock.vocabulary.time.generators import Watermark
     from penstock.vocabulary.time.strategy import WatermarkStrategy
-    from penstock.vocabulary.time.watermarks import Watermark
 
 
 class WatermarkRecorder(WatermarkOutput):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from penstock.connectors.files.formats.csv_lines import csv_lines
+from penstock.connectors.files.formats.csv_schema import csv_lines
 from penstock.connectors.files.sink.bulk_writers.schema import values_in
 from penstock.errors import ProgramError
 from penstock.vocabulary.types.serialization import BulkWriter, BulkWriterFactory

@@ -1,4 +1,4 @@
-"""The little that checkpoints need of a file system, and the local one."""
+"""What checkpoints and sinks need of a file system, and the local one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from penstock.statestore.snapshot import StateInput
-
     FilesOf: TypeAlias = Callable[[str], "tuple[Files, str]"]
 
-__all__ = ["FileOutput", "Files", "LocalFiles", "local_files_of"]
+__all__ = ["FileOutput", "Files", "LocalFiles", "StateInput", "local_files_of"]
 
 _MOST_PARTS = 1024
 """The most parts that a call to the operating system takes."""
@@ -35,6 +33,21 @@ class FileOutput(Protocol):
 
     def discard(self) -> None:
         """Ends the file and removes it."""
+
+
+class StateInput(Protocol):
+    """Bytes of a stored snapshot that can be read at any place."""
+
+    @property
+    def name(self) -> str:
+        """The file, for messages."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Returns ``length`` bytes from ``offset`` on, fewer at the end."""
 
 
 class Files(Protocol):

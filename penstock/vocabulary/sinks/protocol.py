@@ -9,19 +9,45 @@ remove when its writer is restored.
 
 from __future__ import annotations
 
+import enum
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from penstock.vocabulary.sinks.delivery import Delivery
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.checkpoint.options import CheckpointKind
     from penstock.vocabulary.metrics import MetricGroup
+    from penstock.vocabulary.settings.modes import CheckpointKind
 
-__all__ = ["Committer", "GlobalCommitter", "Sink", "SinkWriter", "WriterContext"]
+__all__ = ["Committer", "Delivery", "DeliveryGuarantee", "GlobalCommitter", "Sink", "SinkWriter", "WriterContext"]
+
+
+class DeliveryGuarantee(enum.Enum):
+    """What a program asks of a sink; the job as a whole is as good as its weakest part."""
+
+    EXACTLY_ONCE = "exactly-once"
+    """Records become visible with the checkpoint they belong to, once."""
+    AT_LEAST_ONCE = "at-least-once"
+    """Records are flushed before each checkpoint; after a failure some come again."""
+    NONE = "none"
+    """Records are not waited for: a failure may lose or repeat some."""
+
+
+class Delivery(enum.Enum):
+    """What a sink does with records that are written again after a failure."""
+
+    AT_MOST_ONCE = "at most once"
+    """It may lose records that were not flushed when a checkpoint was taken."""
+    AT_LEAST_ONCE = "at least once"
+    """It has them twice."""
+    IDEMPOTENT = "idempotent"
+    """Writing a record again changes nothing."""
+    WRITE_AHEAD = "write-ahead log"
+    """It writes when a checkpoint is complete; a failure in the middle of that repeats a part."""
+    TRANSACTIONAL = "two-phase commit"
+    """It makes records visible together with the checkpoint, once."""
+
 
 T = TypeVar("T")
 

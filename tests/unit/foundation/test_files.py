@@ -5,9 +5,9 @@ import pickle
 import pytest
 from pyarrow import fs
 
-from penstock.checkpoint.files import LocalFiles
-from penstock.connectors.filesystems import ArrowFiles, files_of
 from penstock.errors import CheckpointError, CorruptCheckpointError
+from penstock.foundation.files.by_uri import ArrowFiles, files_of
+from penstock.foundation.files.local import LocalFiles
 
 
 @pytest.fixture

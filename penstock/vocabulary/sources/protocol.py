@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Boundedness", "ReaderContext", "Source", "SourceSplit", "SplitReader"]
+__all__ = ["Boundedness", "MalformedRecord", "ReaderContext", "Source", "SourceSplit", "SplitReader"]
 
 T = TypeVar("T")
 
@@ -109,3 +109,17 @@ class Source(ABC, Generic[T]):
     @abstractmethod
     def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[T]:
         """Start reading a split, from the beginning (position ``None``) or from a position a reader gave before."""
+
+
+@dataclass(frozen=True)
+class MalformedRecord:
+    """What a source puts into a side output instead of a record it cannot read, where the program wants that."""
+
+    origin: str
+    """The file, or the topic and partition, it was read from."""
+    position: Any
+    """Where it is there: a line number, an offset."""
+    content: bytes | str
+    """The record as it was found."""
+    problem: str
+    """Why it cannot be read."""

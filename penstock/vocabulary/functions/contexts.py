@@ -1,4 +1,4 @@
-"""What a function may ask about the subtask it runs in, and where it gets its keyed state."""
+"""What a function may ask for: the subtask it runs in, its keyed state, time and timers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
 
-__all__ = ["KeyedStateStore", "RuntimeContext"]
+__all__ = ["KeyedStateStore", "RuntimeContext", "TimerService"]
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -91,3 +91,34 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_execution_config(self) -> ExecutionConfig:
         """Returns the execution config of the job."""
+
+
+class TimerService(ABC):
+    """Tells the time and keeps timers for the current key; all times are milliseconds since the epoch.
+
+    There is at most one timer per key, time domain and timestamp. Registering needs a keyed stream.
+    """
+
+    @abstractmethod
+    def current_processing_time(self) -> int:
+        """Returns the clock's time."""
+
+    @abstractmethod
+    def current_watermark(self) -> int:
+        """Returns the event time that this subtask has reached."""
+
+    @abstractmethod
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Sets a timer that fires when the clock reaches ``timestamp``."""
+
+    @abstractmethod
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Sets a timer that fires when the watermark reaches ``timestamp``."""
+
+    @abstractmethod
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Deletes the processing-time timer of that time; without such a timer nothing happens."""
+
+    @abstractmethod
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Deletes the event-time timer of that time; without such a timer nothing happens."""

@@ -10,18 +10,19 @@ but an object appears whole when its upload ends, so it is written under its own
 
 from __future__ import annotations
 
+import os
 import uuid
+from ctypes.util import find_library
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.checkpoint.files import LocalFiles, local_files_of
-from penstock.connectors.hdfs_library import HDFS_SCHEMES, check_hdfs_library, first_line
 from penstock.errors import CheckpointError, CorruptCheckpointError
+from penstock.foundation.files.local import LocalFiles, local_files_of
 
 if TYPE_CHECKING:
-    from penstock.checkpoint.files import FileOutput, Files
-    from penstock.statestore.snapshot import StateInput
+    from penstock.foundation.files.local import FileOutput, Files, StateInput
 
-__all__ = ["ArrowFiles", "arrow_files_of", "files_of"]
+__all__ = ["HDFS_SCHEMES", "ArrowFiles", "arrow_files_of", "check_hdfs_library", "files_of", "first_line"]
 
 _OBJECT_STORES = {"s3", "gcs", "abfs"}
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -147,3 +148,30 @@ class ArrowFiles:
 
     def _make_parent(self, path: str) -> None:
         self._file_system.create_dir(path.rpartition("/")[0], recursive=True)
+
+
+HDFS_SCHEMES = frozenset({"hdfs", "viewfs"})
+_NAMES = ("libhdfs.so", "libhdfs.dylib", "hdfs.dll")
+_REMEDY = (
+    "Install Hadoop's client on the driver and on all executors, and set HADOOP_HOME (or ARROW_LIBHDFS_DIR to the"
+    " directory of libhdfs), JAVA_HOME, and CLASSPATH to what `hadoop classpath --glob` prints."
+)
+
+
+def check_hdfs_library() -> None:
+    """Raises ``OSError``, with what to install, where there is no libhdfs."""
+    directories = [Path()]
+    if named := os.environ.get("ARROW_LIBHDFS_DIR"):
+        directories.append(Path(named))
+    if home := os.environ.get("HADOOP_HOME"):
+        directories.append(Path(home, "lib", "native"))
+    directories += map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
+    if find_library("hdfs") is None and not any((each / name).is_file() for each in directories for name in _NAMES):
+        message = f"HDFS needs Hadoop's library libhdfs, which is not here. {_REMEDY}"
+        raise OSError(message)
+
+
+def first_line(error: BaseException) -> str:
+    """Returns what pyarrow says without the list of all places where it has looked for a library."""
+    line, _, rest = str(error).partition("\n")
+    return f"{line}. {_REMEDY}" if "dlopen(" in rest or "libjvm" in line or "libhdfs" in line else str(error)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from penstock.graph.multi_input_steps import TwoInputStep
 from penstock.graph.steps import Step
 
 if TYPE_CHECKING:
     from penstock.graph.cep.automaton import Automaton
     from penstock.vocabulary.functions.output_tag import OutputTag
 
-__all__ = ["PatternStep"]
+__all__ = ["PatternSetStep", "PatternStep"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,3 +39,23 @@ class PatternStep(Step):
         return tuple(each for each in given if each is not None) + tuple(
             atom.condition for atom in self.automaton.atoms
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternSetStep(TwoInputStep):
+    """Matches the records of each key against patterns that the second input, which is broadcast, adds and removes."""
+
+    function: Any
+    """Takes the name of a pattern and a match, returns a result."""
+    build: Any
+    """Makes a pattern of what the second input says."""
+    late_tag: OutputTag[Any] | None = None
+    refused_tag: OutputTag[Any] | None = None
+    """Where what is no pattern goes; without it the job fails."""
+    is_event_time: bool = True
+    max_runs: int | None = None
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return both functions."""
+        return self.function, self.build

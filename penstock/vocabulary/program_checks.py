@@ -1,12 +1,15 @@
-"""What a function of the program hands over and nobody can use, with the function and the record to blame."""
+"""Refuses what a program hands over and nobody can use: with its line, the function and the record to blame."""
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from penstock.errors import ProgramError
 
-__all__ = ["NO_RECORD", "UnusableValueError", "none_returned", "shown"]
+__all__ = ["NO_RECORD", "UnusableValueError", "location", "none_returned", "require_instance", "shown"]
 
 NO_RECORD: Any = object()
 """Stands for the record where there is none."""
@@ -46,3 +49,23 @@ def shown(value: Any) -> str:
     except Exception as error:
         return f"a {type(value).__name__} whose repr raises {error!r}"
     return f"{text if len(text) <= _LENGTH else text[:_LENGTH] + '...'} ({type(value).__name__})"
+
+
+_PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"
+
+
+def location() -> str:
+    """Returns ``file:line`` of the innermost call that is not Penstock's own."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def require_instance(value: object, kind: type | tuple[type, ...], message: str) -> None:
+    """Raises a TypeError with the message, and the type that was given, unless ``value`` is of that kind."""
+    if not isinstance(value, kind):
+        msg = f"{message} Given: {type(value).__name__}."
+        raise TypeError(msg)

@@ -1,7 +1,16 @@
-"""The canonical form of each kind of key, found by how objects of its class compare.
+"""The one rule about keys: two keys that are equal in Python are one key, wherever and whenever they are met.
 
-A class that inherits its ``__eq__`` compares as the class it has it from: a ``StrEnum`` as a ``str``, a named tuple as
-a tuple. So the method that compares is what chooses the rule, not the name of the class.
+A dictionary of one process can ask Python whether two keys are equal. Which subtask owns a key, and under which bytes
+a store keeps its state, must follow from the key alone, and be the same in every process. So each key has a *canonical
+form* that all keys equal to it share and no other key has: ``1``, ``1.0``, ``True`` and ``Decimal("1.00")`` have that
+of ``1``. Routing hashes the canonical form, stores encode it; nothing else compares keys but Python itself.
+
+What has no such form is refused: values that are not equal to themselves, objects that are equal to nothing else,
+values that may change, and classes whose equality cannot be known from outside.
+
+The form is found by how objects of a class compare. A class that inherits its ``__eq__`` compares as the class it has
+it from: a ``StrEnum`` as a ``str``, a named tuple as a tuple. So the method that compares is what chooses the rule, not
+the name of the class.
 """
 
 from __future__ import annotations
@@ -17,21 +26,63 @@ from fractions import Fraction
 from pathlib import PurePath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import UnusableKeyError
 from penstock.foundation.keys import numbers, times
-from penstock.foundation.keys.equality import Refused, Tagged, encode, part
-from penstock.vocabulary.types.rows import Row
+from penstock.foundation.keys.forms import PLAIN_KINDS, Refused, Tagged, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Rule = Callable[[Any], Any]
 
-__all__ = ["rule_of"]
+__all__ = ["OWN_RULE", "canonical", "part"]
+
+OWN_RULE = "_canonical_key_"
+"""The method of a class of Penstock's own, beside its ``__eq__``, that gives the form by those of its parts."""
 
 _REMEDY = "Return plain data from the key selector: a field of the record, or a tuple of fields."
 
+_rules: dict[type, Callable[[Any], Any]] = {}
+_MOST_RULES = 1 << 12
 
-def rule_of(kind: type) -> Rule:
+
+def canonical(key: Any) -> Any:
+    """Return the canonical form of a key: plain data, tuples and :class:`Tagged` of these.
+
+    Raises:
+        UnusableKeyError: The key has no value that could be compared with that of another one.
+    """
+    if type(key) in PLAIN_KINDS:
+        return key
+    try:
+        return part(key)
+    except Refused as refused:
+        shown = _shown(key)
+        held = "" if refused.refused is key else f" holds {_shown(refused.refused)}, which"
+        message = f"{shown} cannot be a key: it{held} {refused.why}.\n  {refused.remedy}"
+        raise UnusableKeyError(message) from None
+
+
+def part(key: Any) -> Any:
+    """Return the canonical form of a key or of a part of one.
+
+    Raises:
+        Refused: It has none.
+    """
+    kind = type(key)
+    if kind in PLAIN_KINDS:
+        return key
+    if kind is tuple:
+        return tuple(map(part, key))
+    rule = _rules.get(kind)
+    if rule is None:
+        rule = _rule_of(kind)
+        if len(_rules) < _MOST_RULES:  # a program may make classes while it runs
+            _rules[kind] = rule
+    return rule(key)
+
+
+def _rule_of(kind: type) -> Rule:
     """Return what gives the canonical form of objects of a class."""
     if kind.__hash__ is None:
         return _refuse_unhashable
@@ -45,6 +96,9 @@ def rule_of(kind: type) -> Rule:
     if known is not None:
         return known
     owner = next(base for base in kind.__mro__ if vars(base).get("__eq__") is equality)
+    own = vars(owner).get(OWN_RULE)
+    if own is not None:
+        return lambda key: own(key, part)
     if _compares_fields(owner):
         return _field_rule(kind, owner)
     return _rule_by_hook(kind)
@@ -140,14 +194,6 @@ def _of_range(key: range) -> Tagged:
     return Tagged("range", (size, key.start if size else 0, key.step if size > 1 else 0))
 
 
-def _of_row(key: Row) -> Tagged:
-    names = key.get_field_names()
-    content: Any = tuple(map(part, key))
-    if names is not None:
-        content = Tagged("by name", tuple(sorted(zip(names, content, strict=False), key=lambda field: field[0])))
-    return Tagged("row", (key.get_row_kind().name, content))
-
-
 def _of_uuid(key: uuid.UUID) -> Tagged:
     return Tagged("uuid", key.int)
 
@@ -186,7 +232,6 @@ _RULES: dict[Any, Rule] = {
     time.__eq__: times.of_time,
     timedelta.__eq__: times.of_timedelta,
     timezone.__eq__: times.of_timezone,
-    Row.__eq__: _of_row,
     uuid.UUID.__eq__: _of_uuid,
     PurePath.__eq__: _of_path,
     ipaddress.IPv4Address.__eq__: _of_address,
@@ -237,3 +282,10 @@ def _refuse_own_equality(key: Any) -> Any:
 def _refuse_numpy(key: Any) -> Any:
     why = f"is a {type(key).__name__} of NumPy, whose equal values may have different hashes"
     raise Refused(key, why, "Return what Python has for it: a datetime, a timedelta or a number.")
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value!r:.100}"
+    except Exception as error:
+        return f"<{type(value).__name__} whose repr raises {error!r}>"

@@ -1,0 +1,1 @@
+"""File systems: the local one, and those that are reached by a URI."""
