@@ -11,11 +11,9 @@ from penstock.errors import ProgramError
 from penstock.graph.steps import CollectStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from penstock.api.data_stream import DataStream
-    from penstock.api.environment import StreamExecutionEnvironment
     from penstock.api.job_client import JobClient
 
 __all__ = ["CloseableIterator", "collect"]
@@ -59,16 +57,23 @@ class CloseableIterator(Generic[T]):
 
 
 def collect(
-    environment: StreamExecutionEnvironment, stream: DataStream[T], job_name: str | None, limit: int | None
+    add_sink: Callable[[CollectStep], object],
+    start: Callable[[str], tuple[JobClient, Iterator[T]]],
+    limit: int | None,
 ) -> CloseableIterator[T] | list[T]:
-    """Add a collecting sink, start the job and return the iterator over what arrives."""
+    """Return the iterator over the records that arrive at a collecting sink, or a list of the first ones.
+
+    Args:
+        add_sink: Adds the sink to the stream.
+        start: Starts the job, and returns its client and the records of the collection with the given name.
+        limit: How many records make the list; without it, the iterator is returned.
+    """
     if limit is not None and limit <= 0:
         message = f"The limit of execute_and_collect() must be positive, not {limit}."
         raise ProgramError(message, location())
     collection = uuid.uuid4().hex
-    # One subtask, as in Flink: the program sees each sender's records in their order.
-    stream._sink("Collect", CollectStep(collection=collection)).set_parallelism(1)
-    client, records = environment._start_collecting(job_name, collection)
+    add_sink(CollectStep(collection=collection))
+    client, records = start(collection)
     iterator: CloseableIterator[T] = CloseableIterator(records, client)
     if limit is None:
         return iterator

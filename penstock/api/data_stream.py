@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from penstock.api.batched import Batched
-from penstock.api.combined import Combined
-from penstock.api.data_stream_sink import DataStreamSink
-from penstock.api.program import check_function, key_function, location, step_name
+from penstock.api.collect import collect
+from penstock.api.data_stream_sink import DataStreamSink, add_sink_step, sink_function_step, sink_step
+from penstock.api.program import check_function, key_function, location, partition_function, step_name
 from penstock.api.step_settings import StepSettings
 from penstock.errors import ProgramError
+from penstock.graph import partitioning as ways
 from penstock.graph import steps
+from penstock.graph.multi_input_steps import JoinKind
 from penstock.graph.nodes import Chaining, Upstream
-from penstock.graph.partitioning import KeyGroups
 from penstock.vocabulary.functions.basic import FilterFunction, FlatMapFunction, MapFunction
+from penstock.vocabulary.functions.batch import BATCH_FORMS, BatchForm, FilterBatchesFunction, MapBatchesFunction
 from penstock.vocabulary.functions.output_tag import OutputTag
 from penstock.vocabulary.functions.process import KeyedProcessFunction, ProcessFunction
 from penstock.vocabulary.time.legacy_assigners import LegacyAssigner
 from penstock.vocabulary.time.strategy import WatermarkStrategy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from penstock.api.broadcast_stream import BroadcastConnectedStream, BroadcastStream
     from penstock.api.collect import CloseableIterator
+    from penstock.api.connected_streams import ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.api.job_client import JobClient
+    from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
     from penstock.api.keyed_stream import KeyedStream
     from penstock.api.windowed_stream import AllWindowedStream
-    from penstock.graph.nodes import Node
+    from penstock.graph.nodes import Graph, Node
     from penstock.vocabulary.settings.execution import ExecutionConfig
+    from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
-__all__ = ["DataStream"]
+__all__ = ["DataStream", "SplitStream"]
 
 T = TypeVar("T")
 
@@ -42,7 +50,7 @@ class _KeyedStreamNeededError(ProgramError, AttributeError):
     """What a stream without keys answers; who only asks whether it has such a method is told that it has none."""
 
 
-class DataStream(Batched, Combined, StepSettings, Generic[T]):
+class DataStream(StepSettings, Generic[T]):
     """A stream of records."""
 
     def __init__(self, environment: StreamExecutionEnvironment, upstreams: tuple[Upstream, ...]) -> None:
@@ -65,6 +73,18 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
         """Keep the records for which the function is true."""
         check_function(func, FilterFunction, "filter")
         return self._then(step_name("Filter", func), steps.FilterStep(function=func, key=self._key()))
+
+    def map_batches(self, func: Any, output_type: Any = None, *, form: BatchForm = "list") -> DataStream[Any]:
+        """Turn records into results, all that are there in one call; one result per record, in the same order."""
+        check_function(func, MapBatchesFunction, "map_batches")
+        _check_form(form, "map_batches")
+        return self._then(step_name("Map Batches", func), steps.MapBatchesStep(function=func, form=form), output_type)
+
+    def filter_batches(self, func: Any, *, form: BatchForm = "list") -> DataStream[T]:
+        """Keep the records for which the function, asked for all that are there in one call, answers true."""
+        check_function(func, FilterBatchesFunction, "filter_batches")
+        _check_form(form, "filter_batches")
+        return self._then(step_name("Filter Batches", func), steps.FilterBatchesStep(function=func, form=form))
 
     def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
         """Put each record through a process function, which sees time and writes side outputs."""
@@ -102,6 +122,101 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
         )
         return self.assign_timestamps_and_watermarks(strategy)
 
+    # -- how records are spread over the subtasks of the next step
+
+    def shuffle(self) -> DataStream[T]:
+        """Send each record to a random subtask."""
+        return self._partitioned(ways.Shuffle())
+
+    def rebalance(self) -> DataStream[T]:
+        """Send records to all subtasks in turn."""
+        return self._partitioned(ways.Rebalance())
+
+    def rescale(self) -> DataStream[T]:
+        """Send records to some subtasks in turn: each sender has its own share of the receivers."""
+        return self._partitioned(ways.Rescale())
+
+    def forward(self) -> DataStream[T]:
+        """Send the records of subtask i to subtask i."""
+        return self._partitioned(ways.Forward())
+
+    def global_(self) -> DataStream[T]:
+        """Send all records to the first subtask."""
+        return self._partitioned(ways.Global())
+
+    @overload
+    def broadcast(self) -> DataStream[T]: ...
+
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor[Any, Any],
+        *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
+    ) -> BroadcastStream[T]: ...
+
+    def broadcast(self, broadcast_state_descriptor: Any = None, *other_broadcast_state_descriptors: Any) -> Any:
+        """Send a copy of each record to every subtask; with descriptors, to fill broadcast state there."""
+        from penstock.api.broadcast_stream import BroadcastStream
+
+        copies = self._partitioned(ways.Broadcast())
+        if broadcast_state_descriptor is None:
+            if other_broadcast_state_descriptors:
+                message = "broadcast() got None as its first descriptor."
+                raise ProgramError(message, location())
+            return copies
+        return BroadcastStream(copies, (broadcast_state_descriptor, *other_broadcast_state_descriptors))
+
+    def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream[T]:
+        """Let the program choose the subtask: ``partitioner(key, number of subtasks)``."""
+        return self._partitioned(ways.Custom(partition=partition_function(partitioner), key=key_function(key_selector)))
+
+    def _partitioned(self, way: ways.Partitioning) -> DataStream[T]:
+        return DataStream(self._environment, tuple(Upstream(up.node, way, up.tag) for up in self._upstreams))
+
+    # -- two streams
+
+    @overload
+    def connect(self, ds: DataStream[Any]) -> ConnectedStreams[T, Any]: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream[Any]) -> BroadcastConnectedStream[T]: ...
+
+    def connect(self, ds: Any) -> Any:
+        """Process this stream and another one, of any type, in one step; or this one with a broadcast stream."""
+        from penstock.api.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+        from penstock.api.connected_streams import ConnectedStreams
+
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
+        return ConnectedStreams(self, ds)
+
+    def join(self, other_stream: DataStream[Any]) -> JoinedStreams[T, Any]:
+        """Pair the records of two streams by key, in windows or by arrival; records without a partner are dropped."""
+        return self._joined(other_stream, JoinKind.INNER)
+
+    def left_outer_join(self, other_stream: DataStream[Any]) -> JoinedStreams[T, Any]:
+        """Pair the records of two streams by key; records of this stream without a partner come out with ``None``."""
+        return self._joined(other_stream, JoinKind.LEFT)
+
+    def right_outer_join(self, other_stream: DataStream[Any]) -> JoinedStreams[T, Any]:
+        """Pair the records of two streams by key; records of the other one without a partner come out with ``None``."""
+        return self._joined(other_stream, JoinKind.RIGHT)
+
+    def full_outer_join(self, other_stream: DataStream[Any]) -> JoinedStreams[T, Any]:
+        """Pair the records of two streams by key; records of either one without a partner come out with ``None``."""
+        return self._joined(other_stream, JoinKind.FULL)
+
+    def co_group(self, other_stream: DataStream[Any]) -> CoGroupedStreams[T, Any]:
+        """Hand all records of both streams that have the same key and window to one function."""
+        from penstock.api.joined_streams import CoGroupedStreams
+
+        return CoGroupedStreams(self, other_stream)
+
+    def _joined(self, other_stream: DataStream[Any], kind: JoinKind) -> JoinedStreams[T, Any]:
+        from penstock.api.joined_streams import JoinedStreams
+
+        return JoinedStreams(self, other_stream, kind)
+
     # -- other streams
 
     def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream[Any, T]:
@@ -109,7 +224,7 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
         from penstock.api.keyed_stream import KeyedStream
 
         key = key_function(key_selector)
-        upstreams = tuple(Upstream(up.node, KeyGroups(key), up.tag) for up in self._upstreams)
+        upstreams = tuple(Upstream(up.node, ways.KeyGroups(key), up.tag) for up in self._upstreams)
         return KeyedStream(self._environment, upstreams, key, key_type)
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
@@ -137,10 +252,8 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
         node = self._node("get_side_output")
         return DataStream(self._environment, (Upstream(node.id, None, output_tag.tag_id),))
 
-    def split(self, selector: Any) -> Any:
+    def split(self, selector: Any) -> SplitStream[T]:
         """Divide the stream by names; ``select`` picks branches. A record may go to several."""
-        from penstock.api.split_stream import SplitStream
-
         select = getattr(selector, "select", None)
         return SplitStream(self, select if callable(select) else check_function(selector, (), "split"))
 
@@ -152,23 +265,25 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Hand each record to a ``SinkFunction``, a ``TwoPhaseCommitSinkFunction`` or a write-ahead sink."""
-        from penstock.api.data_stream_sink import add_sink
-
-        return add_sink(self, sink_func)
+        return self._sink(*sink_function_step(sink_func, self._key()))
 
     def sink_to(self, sink: Any) -> DataStreamSink:
         """Hand records to a ``Sink``: what it prepares is committed with the checkpoint it belongs to."""
-        from penstock.api.data_stream_sink import sink_to
-
-        return sink_to(self, sink)
+        return self._sink(*sink_step(sink))
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[T] | list[T]:
         """Run the job and iterate over the records while they come; with a limit, return the first ones as a list."""
-        from penstock.api.collect import collect
 
-        return collect(self._environment, self, job_execution_name, limit)
+        def add_sink(step: steps.CollectStep) -> None:
+            # One subtask, as in Flink: the program sees each sender's records in their order.
+            self._sink("Collect", step).set_parallelism(1)
+
+        def start(collection: str) -> tuple[JobClient, Iterator[T]]:
+            return self._environment._start_collecting(job_execution_name, collection)
+
+        return collect(add_sink, start, limit)
 
     # -- settings
 
@@ -214,6 +329,10 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(message)
 
+    @property
+    def _graph(self) -> Graph:
+        return self._environment.graph
+
     def _key(self) -> Any:
         """Return the key selector where the stream is keyed."""
         return None
@@ -226,20 +345,17 @@ class DataStream(Batched, Combined, StepSettings, Generic[T]):
                 " partitioning, a side output or a keyed stream). Call it on the step itself."
             )
             raise ProgramError(message, location())
-        return self._environment.graph.nodes[upstream.node]
+        return self._graph.nodes[upstream.node]
 
     def _settings_node(self, setting: str) -> int:
         return self._node(setting).id
 
     def _then(self, name: str, step: steps.Step, output_type: Any = None, **settings: Any) -> DataStream[Any]:
-        node = self._environment.graph.add(
-            name, step, self._upstreams, location=location(), output_type=output_type, **settings
-        )
+        node = self._graph.add(name, step, self._upstreams, location=location(), output_type=output_type, **settings)
         return DataStream(self._environment, (Upstream(node.id),))
 
-    def _sink(self, name: str, step: steps.Step, **settings: Any) -> DataStreamSink:
-        node = self._environment.graph.add(name, step, self._upstreams, location=location(), is_sink=True, **settings)
-        return DataStreamSink(self._environment, node.id)
+    def _sink(self, name: str, step: steps.Step) -> DataStreamSink:
+        return add_sink_step(self._graph, self._upstreams, name, step)
 
 
 class _Projection:
@@ -250,3 +366,35 @@ class _Projection:
 
     def __call__(self, record: Any) -> tuple[Any, ...]:
         return tuple(record[index] for index in self._indexes)
+
+
+def _check_form(form: str, call: str) -> None:
+    if form not in BATCH_FORMS:
+        message = f"{call}() has the forms {', '.join(map(repr, BATCH_FORMS))}, not {form!r}."
+        raise ProgramError(message, location())
+
+
+class SplitStream(Generic[T]):
+    """A stream whose records carry names; the selector returns one name or several."""
+
+    def __init__(self, stream: DataStream[T], selector: Callable[[T], str | Iterable[str]]) -> None:
+        self._stream = stream
+        self._selector = selector
+
+    def select(self, *output_names: str) -> DataStream[T]:
+        """Return the records that carry at least one of the names, each once."""
+        if not output_names or any(not isinstance(name, str) for name in output_names):
+            message = f"select() needs one or more names, not {output_names!r}."
+            raise ProgramError(message, location())
+        selected = self._stream.filter(_CarriesName(self._selector, frozenset(output_names)))
+        return selected.name(f"Select: {', '.join(output_names)}")
+
+
+class _CarriesName:
+    def __init__(self, selector: Callable[[Any], str | Iterable[str]], names: frozenset[str]) -> None:
+        self._selector = selector
+        self._names = names
+
+    def __call__(self, value: Any) -> bool:
+        carried = self._selector(value)
+        return carried in self._names if isinstance(carried, str) else not self._names.isdisjoint(carried)

@@ -16,53 +16,61 @@ from penstock.vocabulary.sinks.two_phase_commit import TwoPhaseCommitSinkFunctio
 from penstock.vocabulary.sinks.write_ahead import GenericWriteAheadSink
 
 if TYPE_CHECKING:
-    from penstock.api.data_stream import DataStream
-    from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.graph.nodes import Graph
+    from penstock.graph.steps import Step
 
-__all__ = ["DataStreamSink", "add_sink", "sink_to"]
+__all__ = ["DataStreamSink", "add_sink_step", "sink_function_step", "sink_step"]
 
 
 class DataStreamSink(StepSettings):
     """A step that takes records out of the job; its settings can still be changed."""
 
-    def __init__(self, environment: StreamExecutionEnvironment, node: int) -> None:
-        self._environment = environment
+    def __init__(self, graph: Graph, node: int) -> None:
+        self._steps = graph
         self._node = node
+
+    @property
+    def _graph(self) -> Graph:
+        return self._steps
 
     def _settings_node(self, setting: str) -> int:
         return self._node
 
 
-def add_sink(stream: DataStream[Any], sink: Any) -> DataStreamSink:
-    """Add a sink that is written as a function; sinks of the other kind are taken too, as older programs do."""
+def sink_function_step(sink: Any, key: Any) -> tuple[str, Step]:
+    """Return name and step of a sink that is written as a function; older programs give sinks of the other kind too."""
     if isinstance(sink, Sink):
-        return sink_to(stream, sink)
+        return sink_step(sink)
     if isinstance(sink, TwoPhaseCommitSinkFunction):
-        return _write(stream, step_name("Sink", sink), TwoPhaseCommitSink(sink))
+        return step_name("Sink", sink), _writing(TwoPhaseCommitSink(sink))
     if isinstance(sink, GenericWriteAheadSink):
-        return _write(stream, step_name("Sink", sink), WriteAheadSink(sink))
+        return step_name("Sink", sink), _writing(WriteAheadSink(sink))
     check_function(sink, SinkFunction, "add_sink", allow_callable=False)
-    return stream._sink(step_name("Sink", sink), SinkFunctionStep(function=sink, key=stream._key()))
+    return step_name("Sink", sink), SinkFunctionStep(function=sink, key=key)
 
 
-def sink_to(stream: DataStream[Any], sink: Any) -> DataStreamSink:
-    """Add a sink with writers and committers."""
+def sink_step(sink: Any) -> tuple[str, Step]:
+    """Return name and step of a sink with writers and committers."""
     check_function(sink, Sink, "sink_to", allow_callable=False)
-    return _write(stream, f"{type(sink).__name__}: Writer", sink)
+    return f"{type(sink).__name__}: Writer", _writing(sink)
 
 
-def _write(stream: DataStream[Any], name: str, sink: Sink[Any]) -> DataStreamSink:
+def _writing(sink: Sink[Any]) -> SinkStep:
     is_global = type(sink).create_global_committer is not Sink.create_global_committer
-    written = stream._sink(name, SinkStep(sink=sink, emits_committables=is_global))
-    if is_global:
-        # All committables meet in one subtask.
-        stream._environment.graph.add(
-            f"{type(sink).__name__}: Global Committer",
-            GlobalCommitStep(sink=sink),
-            (Upstream(written._node),),
+    return SinkStep(sink=sink, emits_committables=is_global)
+
+
+def add_sink_step(graph: Graph, upstreams: tuple[Upstream, ...], name: str, step: Step) -> DataStreamSink:
+    """Add the last step of a stream, and where its committables meet in one subtask, the one that commits them."""
+    node = graph.add(name, step, upstreams, location=location(), is_sink=True)
+    if isinstance(step, SinkStep) and step.emits_committables:
+        graph.add(
+            f"{type(step.sink).__name__}: Global Committer",
+            GlobalCommitStep(sink=step.sink),
+            (Upstream(node.id),),
             location=location(),
             parallelism=1,
             is_parallelism_fixed=True,
             is_sink=True,
         )
-    return written
+    return DataStreamSink(graph, node.id)

@@ -115,7 +115,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """Return the lines of a text file, of all files of a directory, or of those that fit a pattern."""
         # Imported here, as few programs need each of these sources.
-        from penstock.connectors.files.formats.lines import TextLineFormat
+        from penstock.connectors.files.formats.stream import TextLineFormat
 
         return self.read_file(TextLineFormat(charset_name), file_path)
 

@@ -10,7 +10,7 @@ from penstock.errors import ProgramError
 from penstock.graph.nodes import Chaining
 
 if TYPE_CHECKING:
-    from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.graph.nodes import Graph
     from penstock.vocabulary.settings.slots import SlotSharingGroup
 
 __all__ = ["StepSettings", "check_max_parallelism", "check_parallelism"]
@@ -37,7 +37,10 @@ def check_max_parallelism(max_parallelism: Any) -> int:
 class StepSettings(ABC):
     """Settings of the step that a stream or sink stands for. Each method returns the object itself."""
 
-    _environment: StreamExecutionEnvironment
+    @property
+    @abstractmethod
+    def _graph(self) -> Graph:
+        """Return the graph that holds the step."""
 
     @abstractmethod
     def _settings_node(self, setting: str) -> int:
@@ -45,7 +48,7 @@ class StepSettings(ABC):
 
     def _set(self, setting: str, **changes: Any) -> Self:
         node = self._settings_node(setting)
-        self._environment.graph.update(node, **changes)
+        self._graph.update(node, **changes)
         return self
 
     def name(self, name: str) -> Self:
@@ -65,7 +68,7 @@ class StepSettings(ABC):
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Set the number of parallel subtasks of this step."""
-        node = self._environment.graph.nodes[self._settings_node("set_parallelism")]
+        node = self._graph.nodes[self._settings_node("set_parallelism")]
         if node.is_parallelism_fixed and check_parallelism(parallelism) != 1:
             message = f"The step {node.name!r} cannot run in parallel; its parallelism is 1."
             raise ProgramError(message, location())

@@ -1,5 +1,5 @@
 """Streams divided by names, where Java Flink had them."""
 
-from penstock.api.split_stream import SplitStream
+from penstock.api.data_stream import SplitStream
 
 __all__ = ["SplitStream"]

@@ -4,8 +4,13 @@ from penstock.connectors.files.formats.avro import AvroFormat
 from penstock.connectors.files.formats.bulk import BulkFormat, BulkReader
 from penstock.connectors.files.formats.columnar import OrcFormat, ParquetFormat
 from penstock.connectors.files.formats.csv import CsvFormat
-from penstock.connectors.files.formats.lines import JsonLinesFormat, LineFormat, TextLineFormat
-from penstock.connectors.files.formats.stream import SimpleStreamFormat, StreamFormat
+from penstock.connectors.files.formats.stream import (
+    JsonLinesFormat,
+    LineFormat,
+    SimpleStreamFormat,
+    StreamFormat,
+    TextLineFormat,
+)
 from penstock.connectors.files.sink.bucket_assigner import (
     BasePathBucketAssigner,
     BucketAssigner,

@@ -16,10 +16,8 @@ from penstock.connectors.kafka.serialization import (
     KafkaRecordSerializationSchemaBuilder,
     KafkaTopicSelector,
 )
-from penstock.connectors.kafka.sink import KafkaSink
-from penstock.connectors.kafka.sink_builder import KafkaSinkBuilder
-from penstock.connectors.kafka.source import KafkaSource
-from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
+from penstock.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
+from penstock.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
 from penstock.connectors.kafka.subscription import KafkaTopicPartition
 
 __all__ = [
