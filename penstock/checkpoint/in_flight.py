@@ -14,9 +14,9 @@ Each part keeps its order, so the records of a key, and those of a channel, stay
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.checkpoint.subtask_state import InFlight
 from penstock.errors import StateRestoreError
 from penstock.foundation.keys.groups import key_group_range
 
@@ -24,42 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from penstock.checkpoint.metadata import OperatorInfo, OperatorMetadata
-    from penstock.statestore.handles import StoredBytes
+    from penstock.checkpoint.subtask_state import InputInfo
 
-__all__ = ["InFlight", "InputInfo", "assign_in_flight"]
+__all__ = ["assign_in_flight"]
 
 _BY_KEY = "HASH"
 _BY_PROGRAM = "CUSTOM"
-
-
-@dataclass(frozen=True)
-class InputInfo:
-    """What the job's plan says of one input of an operator."""
-
-    sender: str
-    """The id of the operator that sends."""
-    tag: str | None
-    """The side output that is sent; ``None`` for the main output."""
-    input: int
-    """Which input of the operator it is: a stream that is connected is the second."""
-    senders: int
-    """How many subtasks send."""
-    spread: str
-    """The label of the way of spreading."""
-
-
-@dataclass(frozen=True)
-class InFlight:
-    """What was in flight to an operator, as far as it concerns one of its subtasks."""
-
-    parts: tuple[tuple[int, StoredBytes], ...]
-    """By former subtask, what was recorded there."""
-    channels: tuple[tuple[int, int], ...]
-    """Per former channel, the position of its input among today's inputs, and the sender."""
-    same_senders: frozenset[int]
-    """Positions of the inputs that have as many senders as before."""
-    is_rescaled: bool
-    """Whether the parts are of other subtasks than today's."""
 
 
 def assign_in_flight(operator_id: str, operator: OperatorMetadata, info: OperatorInfo) -> list[InFlight | None]:

@@ -18,8 +18,7 @@ import zlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.checkpoint.in_flight import InputInfo
-from penstock.checkpoint.subtask_state import OperatorState
+from penstock.checkpoint.subtask_state import InputInfo, OperatorState
 from penstock.errors import CorruptCheckpointError
 from penstock.statestore.handles import KeyedStateHandle, StoredBytes
 from penstock.statestore.stored_operator_state import StoredOperatorState

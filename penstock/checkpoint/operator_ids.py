@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.checkpoint.in_flight import InputInfo
 from penstock.checkpoint.metadata import OperatorInfo
+from penstock.checkpoint.subtask_state import InputInfo
 from penstock.graph.partitioning import Forward, sources_of
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.checkpoint.in_flight import InFlight
     from penstock.statestore.handles import KeyedStateHandle, StoredBytes
     from penstock.statestore.stored_operator_state import StoredOperatorState
 
-__all__ = ["OperatorState", "SubtaskState"]
+__all__ = ["InFlight", "InputInfo", "OperatorState", "SubtaskState"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,36 @@ class OperatorState:
         yield from self.own
         for handle in self.keyed:
             yield from (stored for _, stored in handle.files)
+
+
+@dataclass(frozen=True)
+class InputInfo:
+    """What the job's plan says of one input of an operator."""
+
+    sender: str
+    """The id of the operator that sends."""
+    tag: str | None
+    """The side output that is sent; ``None`` for the main output."""
+    input: int
+    """Which input of the operator it is: a stream that is connected is the second."""
+    senders: int
+    """How many subtasks send."""
+    spread: str
+    """The label of the way of spreading."""
+
+
+@dataclass(frozen=True)
+class InFlight:
+    """What was in flight to an operator, as far as it concerns one of its subtasks."""
+
+    parts: tuple[tuple[int, StoredBytes], ...]
+    """By former subtask, what was recorded there."""
+    channels: tuple[tuple[int, int], ...]
+    """Per former channel, the position of its input among today's inputs, and the sender."""
+    same_senders: frozenset[int]
+    """Positions of the inputs that have as many senders as before."""
+    is_rescaled: bool
+    """Whether the parts are of other subtasks than today's."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.connectors.redis import RedisSink
-from penstock.connectors.redis.sink_builder import RedisSinkBuilder
+from penstock.connectors.redis.sink import RedisSinkBuilder
 from penstock.connectors.redis.writer import RedisWriter
 from penstock.errors import ExternalSystemError, ProgramError
 from tests.connectors.writer_context import Surroundings

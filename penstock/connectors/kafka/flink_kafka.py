@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.connectors.kafka.deserialization import KafkaRecordDeserializationSchema
 from penstock.connectors.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
 from penstock.connectors.kafka.serialization import KafkaRecordSerializationSchema
-from penstock.connectors.kafka.sink import KafkaSink, SinkOptions
-from penstock.connectors.kafka.sink_builder import check_producer_properties
-from penstock.connectors.kafka.source import KafkaSource
-from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
+from penstock.connectors.kafka.sink import KafkaSink, SinkOptions, check_producer_properties
+from penstock.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
 from penstock.vocabulary.sinks.protocol import DeliveryGuarantee
 
 if TYPE_CHECKING:

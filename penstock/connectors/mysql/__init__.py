@@ -3,8 +3,7 @@
 from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
 from penstock.connectors.mysql.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from penstock.connectors.mysql.polling_source import MySqlPollingSource, MySqlPollingSourceBuilder
-from penstock.connectors.mysql.sink import MySqlSink
-from penstock.connectors.mysql.sink_builder import MySqlSinkBuilder
+from penstock.connectors.mysql.sink import MySqlSink, MySqlSinkBuilder
 
 __all__ = [
     "JdbcConnectionOptions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.mysql.connection import MySqlConnection, import_pymysql, is_transient
@@ -12,10 +13,22 @@ from penstock.vocabulary.sources.protocol import SplitReader
 from penstock.vocabulary.types.rows import Row
 
 if TYPE_CHECKING:
-    from penstock.connectors.mysql.polling_source import PollingSettings
+    from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
     from penstock.vocabulary.sources.protocol import ReaderContext
 
-__all__ = ["GrowthReader", "WholeReader"]
+__all__ = ["GrowthReader", "PollingSettings", "WholeReader"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PollingSettings:
+    """What is asked, how often, and what becomes of the answer."""
+
+    connection: MySqlConnectionOptions
+    query: str
+    interval: int
+    map_key: str | None = None
+    growing_columns: tuple[str, ...] = ()
+    start_after: tuple[Any, ...] | None = None
 
 
 class _PollingReader(SplitReader[Any]):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.connectors.mysql.connection_options import MySqlConnectionOptions
+from penstock.connectors.mysql.polling_readers import GrowthReader, PollingSettings, WholeReader
 from penstock.connectors.mysql.statement import quote
 from penstock.errors import ProgramError
 from penstock.vocabulary.sources.protocol import Boundedness, Source, SourceSplit
@@ -17,19 +17,10 @@ if TYPE_CHECKING:
     from penstock.vocabulary.sources.protocol import ReaderContext, SplitReader
     from penstock.vocabulary.time.durations import TimeLength
 
-__all__ = ["MySqlPollingSource", "MySqlPollingSourceBuilder", "PollingSettings"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PollingSettings:
-    """What is asked, how often, and what becomes of the answer."""
-
-    connection: MySqlConnectionOptions
-    query: str
-    interval: int
-    map_key: str | None = None
-    growing_columns: tuple[str, ...] = ()
-    start_after: tuple[Any, ...] | None = None
+__all__ = [
+    "MySqlPollingSource",
+    "MySqlPollingSourceBuilder",
+]
 
 
 class MySqlPollingSource(Source[Any]):
@@ -63,8 +54,6 @@ class MySqlPollingSource(Source[Any]):
 
     def open_split(self, split: SourceSplit, position: Any, context: ReaderContext) -> SplitReader[Any]:
         """Start asking."""
-        from penstock.connectors.mysql.polling_readers import GrowthReader, WholeReader  # only running sources need it
-
         reader = GrowthReader if self.settings.growing_columns else WholeReader
         return reader(self.settings, position, context)
 

@@ -1,8 +1,9 @@
-"""Writes to Redis in batches."""
+"""Writes to Redis in batches: what, where and when, and the writer."""
 
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.batching_writer import BatchingWriter
@@ -14,10 +15,24 @@ from penstock.foundation.retrying import patiently
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.connectors.redis.sink import RedisSinkSettings
+    from penstock.connectors.redis.connection_options import RedisConnectionOptions
     from penstock.vocabulary.sinks.protocol import WriterContext
 
-__all__ = ["RedisWriter"]
+__all__ = ["RedisSinkSettings", "RedisWriter"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedisSinkSettings:
+    """What is written, where, and when."""
+
+    connection: RedisConnectionOptions
+    key: Callable[[Any], Any]
+    value: Callable[[Any], Any] | None = None
+    fields: Callable[[Any], Any] | None = None
+    hash_name: str | None = None
+    expiry: int | None = None
+    batch_size: int = 1000
+    batch_interval: int = 0
 
 
 class RedisWriter(BatchingWriter):

@@ -12,7 +12,6 @@ from penstock.vocabulary.functions.checkpointed import (
 )
 
 if TYPE_CHECKING:
-    from penstock.runtime.task.context import OperatorContext
     from penstock.vocabulary.functions.contexts import KeyedStateStore
     from penstock.vocabulary.state.handles import OperatorStateStore
 
@@ -22,21 +21,22 @@ __all__ = ["initialize_function", "notify_aborted", "notify_complete", "snapshot
 class _InitializationContext(FunctionInitializationContext):
     """What a function sees before it is opened."""
 
-    def __init__(self, context: OperatorContext, keyed: KeyedStateStore) -> None:
-        self._context = context
+    def __init__(self, restored: int | None, own: OperatorStateStore, keyed: KeyedStateStore) -> None:
+        self._restored = restored
+        self._own = own
         self._keyed = keyed
 
     def is_restored(self) -> bool:
         """Tell whether the function starts from a checkpoint or savepoint."""
-        return self._context.restored_checkpoint_id is not None
+        return self._restored is not None
 
     def get_restored_checkpoint_id(self) -> int | None:
         """Return the id of the restored checkpoint."""
-        return self._context.restored_checkpoint_id
+        return self._restored
 
     def get_operator_state_store(self) -> OperatorStateStore:
         """Return the store of state that belongs to the subtask."""
-        return self._context.operator_state
+        return self._own
 
     def get_keyed_state_store(self) -> KeyedStateStore:
         """Return the store of state that belongs to keys."""
@@ -59,10 +59,12 @@ class _SnapshotContext(FunctionSnapshotContext):
         return self._timestamp
 
 
-def initialize_function(function: Any, context: OperatorContext, keyed: KeyedStateStore) -> None:
+def initialize_function(
+    function: Any, *, restored_checkpoint_id: int | None, operator_state: OperatorStateStore, keyed: KeyedStateStore
+) -> None:
     """Let a function get and read its state; called once, before ``open``, with restored state in place."""
     if isinstance(function, CheckpointedFunction):
-        function.initialize_state(_InitializationContext(context, keyed))
+        function.initialize_state(_InitializationContext(restored_checkpoint_id, operator_state, keyed))
 
 
 def snapshot_function(function: Any, checkpoint_id: int, timestamp: int) -> None:

@@ -20,7 +20,7 @@ from penstock.runtime.time.valve import WatermarkValve
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from penstock.checkpoint.in_flight import InFlight
+    from penstock.checkpoint.subtask_state import InFlight
     from penstock.graph.partitioning import Partitioning
     from penstock.runtime.exchange.elements import Element, Timestamps, Values
     from penstock.runtime.task.context import SubtaskInfo

@@ -148,5 +148,10 @@ def prepare_function(function: Function, context: OperatorContext) -> FunctionCo
     """Do what comes before a function is opened, and return what it is opened with."""
     runtime_context = FunctionContext(context)
     function.set_runtime_context(runtime_context)
-    initialize_function(function, context, runtime_context)
+    initialize_function(
+        function,
+        restored_checkpoint_id=context.restored_checkpoint_id,
+        operator_state=context.operator_state,
+        keyed=runtime_context,
+    )
     return runtime_context

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from penstock.errors import MissingTimestampError, ProgramError
 from penstock.vocabulary.time.durations import to_millis
@@ -21,7 +21,7 @@ from penstock.vocabulary.windows.triggers import (
     NeverTrigger,
     ProcessingTimeTrigger,
 )
-from penstock.vocabulary.windows.windows import GlobalWindow, TimeWindow
+from penstock.vocabulary.windows.windows import GlobalWindow, MergeCallback, TimeWindow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -122,15 +122,10 @@ def check_overlap(assigner: WindowAssigner[Any, Any], size: int, slide: int, uni
 class MergingWindowAssigner(WindowAssigner[T, W]):
     """An assigner whose windows can grow together, as sessions do."""
 
-    class MergeCallback(ABC, Generic[W2]):
-        """Is told which windows become one."""
-
-        @abstractmethod
-        def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
-            """Takes note that the windows ``to_be_merged`` are replaced by ``merge_result``."""
+    MergeCallback: TypeAlias = MergeCallback
 
     @abstractmethod
-    def merge_windows(self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[W]) -> None:
+    def merge_windows(self, windows: Iterable[W], callback: MergeCallback[W]) -> None:
         """Finds the windows that belong together and reports each group to ``callback``."""
 
 

@@ -7,16 +7,16 @@ underneath: immutable, hashed, compared and ordered by the interpreter without r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from penstock.vocabulary.time.generators import MAX_WATERMARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from penstock.vocabulary.windows.assigners import MergingWindowAssigner
+__all__ = ["CountWindow", "GlobalWindow", "MergeCallback", "TaggedUnion", "TimeWindow", "Window"]
 
-__all__ = ["CountWindow", "GlobalWindow", "TaggedUnion", "TimeWindow", "Window"]
+W = TypeVar("W")
 
 
 class Window(ABC):
@@ -30,6 +30,14 @@ class Window(ABC):
     @abstractmethod
     def max_timestamp(self) -> int:
         """Returns the largest timestamp, in milliseconds, that still belongs to the window."""
+
+
+class MergeCallback(ABC, Generic[W]):
+    """Takes note which windows become one."""
+
+    @abstractmethod
+    def merge(self, to_be_merged: Iterable[W], merge_result: W) -> None:
+        """Takes note that the windows ``to_be_merged`` are replaced by ``merge_result``."""
 
 
 class _Span(NamedTuple):
@@ -82,7 +90,7 @@ class TimeWindow(_Span, Window):
     @staticmethod
     def merge_windows(
         windows: Iterable[TimeWindow],
-        callback: MergingWindowAssigner.MergeCallback[TimeWindow],
+        callback: MergeCallback[TimeWindow],
     ) -> None:
         """Reports every group of overlapping or touching windows to ``callback``, with the window that covers it.
 

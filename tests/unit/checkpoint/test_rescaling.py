@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.checkpoint.in_flight import InputInfo, assign_in_flight
+from penstock.checkpoint.in_flight import assign_in_flight
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo, OperatorMetadata
 from penstock.checkpoint.rescaling import plan_restore, redistribute_operator
-from penstock.checkpoint.subtask_state import OperatorState
+from penstock.checkpoint.subtask_state import InputInfo, OperatorState
 from penstock.errors import StateRestoreError
 from penstock.foundation.keys.groups import key_group_range
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes

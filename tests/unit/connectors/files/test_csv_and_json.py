@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from penstock import MalformedRecordError, ProgramError, Row
 from penstock.connectors.files.formats import line_cursor
 from penstock.connectors.files.formats.csv import CsvFormat
-from penstock.connectors.files.formats.lines import JsonLinesFormat
+from penstock.connectors.files.formats.stream import JsonLinesFormat
 from tests.unit.connectors.files.reading import Collected, input_file, records_of, resumed_everywhere
 
 

@@ -18,8 +18,7 @@ from penstock import (
 )
 from penstock.connectors.files.formats.columnar import ParquetFormat
 from penstock.connectors.files.formats.csv import CsvFormat
-from penstock.connectors.files.formats.lines import JsonLinesFormat
-from penstock.connectors.files.formats.stream import StreamFormat
+from penstock.connectors.files.formats.stream import JsonLinesFormat, StreamFormat
 from penstock.connectors.files.source.enumerator import FileEnumerator
 from penstock.connectors.files.source.source import FileSource
 from penstock.testing import build_job
