@@ -42,9 +42,9 @@ from penstock.runtime.task.context import OperatorContext, SubtaskInfo
 from penstock.runtime.task.output import Output
 from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.opening import open_backend
-from penstock.statestore.rocksdb_layout import Layout
-from penstock.statestore.snapshot import StateInfo
+from penstock.statestore.open_backend import open_backend
+from penstock.statestore.rocksdb.layout import Layout
+from penstock.statestore.snapshot_format import StateInfo
 from penstock.vocabulary.metrics import MetricGroup
 from penstock.vocabulary.settings.execution import ExecutionConfig
 

@@ -13,7 +13,7 @@ from penstock import (
     RuntimeContext,
     ValueStateDescriptor,
 )
-from penstock.statestore.rocksdb_database import DatabaseSettings
+from penstock.statestore.rocksdb.database import DatabaseSettings
 
 Record = tuple[str, bytes, int]
 """A key, its bytes in RocksDB, and the number of a member."""

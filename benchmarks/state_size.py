@@ -34,10 +34,10 @@ from penstock import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from penstock.checkpoint.targets import FileTarget
+from penstock.checkpoint.snapshot_storage import FileTarget
 from penstock.foundation.files.local import LocalFiles
 from penstock.statestore.backend import KeyContext, KeyedStateBackend
-from penstock.statestore.opening import open_backend
+from penstock.statestore.open_backend import open_backend
 
 LARGEST_SHARE = 0.1
 """Of the state, the most that a checkpoint with one percent of the keys changed may store."""

@@ -1,6 +1,6 @@
 /* The handle of a state with one value per key, over the heap backend's dictionaries.
 
-   The entries are a dictionary, or its guard while a snapshot is being stored; see penstock/statestore/heap_table.py.
+   The entries are a dictionary, or its guard while a snapshot is being stored; see penstock/statestore/heap/table.py.
    Handles are objects of exactly this type: the interpreter calls methods of a subclass by a longer way. */
 
 #include "penstock_native.h"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.api.argument_checks import check_function, step_name
 from penstock.api.connected_streams import check_same_environment
-from penstock.api.program import check_function, step_name
 from penstock.graph.steps import AsyncWaitStep
 from penstock.vocabulary.functions.async_retry import AsyncRetryStrategy
 from penstock.vocabulary.functions.asynchronous import AsyncFunction, AsyncFunctionDescriptor

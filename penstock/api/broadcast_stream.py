@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.connected_streams import add_two_input_step, check_same_environment
 from penstock.api.keyed_stream import KeyedStream
-from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph.multi_input_steps import BroadcastProcessStep
 from penstock.vocabulary.functions.broadcast import BroadcastProcessFunction, KeyedBroadcastProcessFunction

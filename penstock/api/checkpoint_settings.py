@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Self
 
-from penstock.api.program import check_function, location
+from penstock.api.argument_checks import check_function, location
 from penstock.errors import ProgramError
 from penstock.vocabulary.settings.checkpoints import CheckpointConfig
 from penstock.vocabulary.settings.configuration import Configuration

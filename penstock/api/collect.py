@@ -6,7 +6,7 @@ import itertools
 import uuid
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from penstock.api.program import location
+from penstock.api.argument_checks import location
 from penstock.errors import ProgramError
 from penstock.graph.steps import CollectStep
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.data_stream import DataStream
 from penstock.api.keyed_stream import KeyedStream
-from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph import multi_input_steps as steps
 from penstock.graph.nodes import Upstream

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
+from penstock.api.argument_checks import check_function, key_function, location, partition_function, step_name
 from penstock.api.collect import collect
 from penstock.api.data_stream_sink import DataStreamSink, add_sink_step, sink_function_step, sink_step
-from penstock.api.program import check_function, key_function, location, partition_function, step_name
 from penstock.api.step_settings import StepSettings
 from penstock.errors import ProgramError
 from penstock.graph import partitioning as ways

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.api.program import check_function, location, step_name
+from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.step_settings import StepSettings
 from penstock.connectors.two_phase_commit import TwoPhaseCommitSink
 from penstock.connectors.write_ahead import WriteAheadSink

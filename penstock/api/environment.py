@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.data_stream import DataStream
 from penstock.api.environment_settings import EnvironmentSettings
 from penstock.api.job_client import JobClient
 from penstock.api.launch import launch_configuration
-from penstock.api.program import check_function, location, step_name
 from penstock.connectors.collection import CollectionSource
 from penstock.connectors.number_sequence import NumberSequenceSource
 from penstock.errors import ProgramError

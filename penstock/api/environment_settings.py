@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from penstock.api.argument_checks import location
 from penstock.api.checkpoint_settings import CheckpointSettings
-from penstock.api.program import location
 from penstock.api.step_settings import check_max_parallelism, check_parallelism
 from penstock.errors import ProgramError
 from penstock.graph.settings import DEFAULT_BUFFER_TIMEOUT

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from penstock.api.argument_checks import check_function, key_function, location, step_name, window_trigger
 from penstock.api.connected_streams import add_two_input_step, check_same_environment
-from penstock.api.program import check_function, key_function, location, step_name, window_trigger
 from penstock.errors import ProgramError
 from penstock.graph.multi_input_steps import CoGroupStep, JoinKind, JoinStep, tagged_key
 from penstock.vocabulary.functions.basic import CoGroupFunction, FlatJoinFunction, JoinFunction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
+from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.data_stream import DataStream
-from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph import steps
 from penstock.vocabulary.functions.basic import ReduceFunction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from penstock.api.argument_checks import check_function, location
 from penstock.api.connected_streams import add_two_input_step
-from penstock.api.program import check_function, location
 from penstock.errors import ProgramError
 from penstock.vocabulary.functions.output_tag import OutputTag
 

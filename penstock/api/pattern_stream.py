@@ -6,11 +6,11 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.connected_streams import check_same_environment
 from penstock.api.data_stream import DataStream
 from penstock.api.keyed_stream import KeyedStream
 from penstock.api.pattern_set_stream import PatternSetStream
-from penstock.api.program import check_function, location, step_name
 from penstock.errors import ProgramError
 from penstock.graph.nodes import Upstream
 from penstock.graph.partitioning import KeyGroups

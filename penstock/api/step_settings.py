@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
-from penstock.api.program import location
+from penstock.api.argument_checks import location
 from penstock.errors import ProgramError
 from penstock.graph.nodes import Chaining
 

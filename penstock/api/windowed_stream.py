@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
+from penstock.api.argument_checks import check_function, location, window_trigger
 from penstock.api.data_stream import DataStream
-from penstock.api.program import check_function, location, window_trigger
 from penstock.errors import ProgramError
 from penstock.graph import steps
 from penstock.graph.nodes import Upstream

@@ -47,7 +47,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock.checkpoint.coordination import (
+from penstock.checkpoint.coordinator_messages import (
     Abort,
     Action,
     CoordinatorSettings,

@@ -18,7 +18,7 @@ from penstock.errors import CheckpointError, CheckpointStorageError
 
 if TYPE_CHECKING:
     from penstock.checkpoint.metadata import CheckpointMetadata
-    from penstock.checkpoint.targets import StoredFiles
+    from penstock.checkpoint.snapshot_storage import StoredFiles
     from penstock.foundation.files.local import FilesOf
     from penstock.graph.job import Job
 

@@ -27,7 +27,7 @@ from penstock.vocabulary.settings.modes import CheckpointKind, RecoveryClaimMode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from penstock.checkpoint.coordination import StoreMetadata
+    from penstock.checkpoint.coordinator_messages import StoreMetadata
     from penstock.checkpoint.subtask_state import SubtaskState
 
 __all__ = ["METADATA", "CheckpointMetadata", "OperatorInfo", "OperatorMetadata"]

@@ -9,7 +9,7 @@ from penstock.checkpoint.subtask_state import InputInfo
 from penstock.graph.partitioning import Forward, sources_of
 
 if TYPE_CHECKING:
-    from penstock.checkpoint.coordination import TaskId
+    from penstock.checkpoint.coordinator_messages import TaskId
     from penstock.graph.nodes import Node
     from penstock.graph.plan import Plan, Vertex
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 from penstock.checkpoint.claimed_snapshot import ClaimedSnapshot
 from penstock.checkpoint.metadata import METADATA, CheckpointMetadata
 from penstock.checkpoint.shared_files import SharedFiles
-from penstock.checkpoint.targets import FileTarget, MemoryTarget, StoredFiles
+from penstock.checkpoint.snapshot_storage import FileTarget, MemoryTarget, StoredFiles
 from penstock.errors import CheckpointError, CorruptCheckpointError
 from penstock.foundation.files.local import local_files_of
 from penstock.vocabulary.settings.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage

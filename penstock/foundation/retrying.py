@@ -9,14 +9,14 @@ from penstock.errors import ExternalSystemError, ProgramError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check_patience", "patiently"]
+__all__ = ["check_retries", "retry"]
 
 T = TypeVar("T")
 
 _LONGEST_PAUSE = 30_000
 
 
-def check_patience(*, retries: int, retry_backoff: int, connect_timeout: int) -> None:
+def check_retries(*, retries: int, retry_backoff: int, connect_timeout: int) -> None:
     """Refuse options of a connection that make no sense."""
     if retries < 0 or retry_backoff < 0 or connect_timeout <= 0:
         message = (
@@ -26,13 +26,13 @@ def check_patience(*, retries: int, retry_backoff: int, connect_timeout: int) ->
         raise ProgramError(message)
 
 
-def patiently(
+def retry(
     attempt: Callable[[], T],
     *,
     retries: int,
     backoff: int,
     may_pass: Callable[[Exception], bool],
-    give_way: Callable[[], None],
+    on_failure: Callable[[], None],
     wait: Callable[[float], None],
     place: str,
 ) -> T:
@@ -43,7 +43,7 @@ def patiently(
         retries: How often to try again.
         backoff: The milliseconds before the first retry; twice as many before each further one, at most 30 s.
         may_pass: Tells which failures may be gone later.
-        give_way: Called after each failure; closes what is broken.
+        on_failure: Called after each failure; closes what is broken.
         wait: Waits for a number of seconds.
         place: What is asked, for messages.
     """
@@ -53,7 +53,7 @@ def patiently(
         try:
             return attempt()
         except Exception as error:
-            give_way()
+            on_failure()
             if not may_pass(error):
                 raise
             if left == 0:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.checkpoint.metadata import METADATA, CheckpointMetadata, OperatorInfo, OperatorMetadata
+from penstock.checkpoint.snapshot_storage import FileTarget
 from penstock.checkpoint.subtask_state import OperatorState
-from penstock.checkpoint.targets import FileTarget
 from penstock.errors import CheckpointError, ProgramError
 from penstock.foundation.clock import SystemClock
 from penstock.foundation.files.by_uri import files_of
@@ -17,7 +17,14 @@ from penstock.foundation.keys.groups import key_group_of, key_group_range
 from penstock.savepoints.keyed_state import open_keyed_state
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle
 from penstock.statestore.operator_state import OperatorStateSnapshot
-from penstock.statestore.snapshot import BATCH_ENTRIES, EVENT_TIME, PROCESSING_TIME, KeyedStateWriter, StateInfo, Timer
+from penstock.statestore.snapshot_format import (
+    BATCH_ENTRIES,
+    EVENT_TIME,
+    PROCESSING_TIME,
+    KeyedStateWriter,
+    StateInfo,
+    Timer,
+)
 from penstock.statestore.state_kinds import KINDS, kind_of
 from penstock.statestore.stored_operator_state import StoredOperatorState
 from penstock.vocabulary.settings.modes import CheckpointKind
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from penstock.savepoints.savepoint import Savepoint
-    from penstock.statestore.snapshot import Columns
+    from penstock.statestore.snapshot_format import Columns
 
 __all__ = ["SavepointEditor"]
 

@@ -11,8 +11,8 @@ from penstock.errors import CheckpointError
 from penstock.foundation.files.local import LocalFiles
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.handles import ENTRIES
-from penstock.statestore.opening import open_backend
-from penstock.statestore.snapshot import KeyedStateReader
+from penstock.statestore.open_backend import open_backend
+from penstock.statestore.snapshot_format import KeyedStateReader
 from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend
 
 if TYPE_CHECKING:

@@ -23,15 +23,15 @@ from penstock.savepoints.rows import (
     UNION_LIST,
     StateRow,
 )
-from penstock.statestore.snapshot import EVENT_TIME
+from penstock.statestore.snapshot_format import EVENT_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from penstock.checkpoint.metadata import CheckpointMetadata, OperatorMetadata
+    from penstock.checkpoint.snapshot_storage import StoredFiles
     from penstock.checkpoint.subtask_state import OperatorState
-    from penstock.checkpoint.targets import StoredFiles
     from penstock.statestore.handles import KeyedStateHandle, StateFiles
 
 __all__ = ["OperatorSummary", "Savepoint", "StateSummary", "delete_savepoint", "operator_rows"]

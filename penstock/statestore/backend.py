@@ -6,18 +6,30 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError, StateRestoreError
+from penstock.foundation.native import native
 from penstock.statestore.handles import ENTRIES, KeyedStateHandle
-from penstock.statestore.key_cell import KeyCell
-from penstock.statestore.snapshot import KeyedStateReader
+from penstock.statestore.snapshot_format import KeyedStateReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from penstock.statestore.handles import SnapshotTarget, StateFiles
-    from penstock.statestore.snapshot import Timer
+    from penstock.statestore.snapshot_format import Timer
     from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
 
-__all__ = ["KeyContext", "KeyedStateBackend", "NamespacedState", "StateSnapshot"]
+__all__ = ["KeyCell", "KeyContext", "KeyedStateBackend", "NamespacedState", "StateSnapshot"]
+
+
+if TYPE_CHECKING or native is None:
+
+    class KeyCell:
+        """Holds the key of the record being processed; without one, the attribute does not exist."""
+
+        __slots__ = ("key",)
+
+        key: Any
+else:
+    KeyCell = native.KeyCell
 
 
 class KeyContext(KeyCell):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ENTRIES", "ROCKSDB", "KeyedStateHandle", "SnapshotTarget", "StateFiles", "StateOutput", "StoredBytes"]
 
 ENTRIES = "entries"
-"""The form of :mod:`penstock.statestore.snapshot`, which every backend reads."""
+"""The form of :mod:`penstock.statestore.snapshot_format`, which every backend reads."""
 ROCKSDB = "rocksdb"
 """The files of a RocksDB, which only that backend reads."""
 

@@ -18,12 +18,12 @@ from itertools import islice
 from operator import call
 from typing import TYPE_CHECKING, Any
 
-from penstock.statestore.snapshot import BATCH_ENTRIES, KeyBlock
+from penstock.statestore.snapshot_format import BATCH_ENTRIES, KeyBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from penstock.statestore.snapshot import Columns
+    from penstock.statestore.snapshot_format import Columns
 
 __all__ = ["KeyLayout", "spread"]
 

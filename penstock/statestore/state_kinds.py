@@ -15,7 +15,7 @@ from penstock.vocabulary.state.descriptors import (
 )
 
 if TYPE_CHECKING:
-    from penstock.statestore.snapshot import KeyedStateReader
+    from penstock.statestore.snapshot_format import KeyedStateReader
 
 __all__ = ["KINDS", "kind_mismatch", "kind_of", "require_max_parallelism"]
 

@@ -12,7 +12,7 @@ from penstock.foundation.keys.groups import key_group_of, subtask_of_key_group
 from penstock.graph.nodes import Node
 from penstock.graph.steps import Step
 from penstock.runtime.checkpoint.barriers import barrier
-from penstock.runtime.checkpoint.snapshots import SubtaskSnapshots
+from penstock.runtime.checkpoint.subtask_snapshots import SubtaskSnapshots
 from penstock.runtime.exchange.elements import END_OF_INPUT, MAX_TIMESTAMP, RECORDS, STATUS, WATERMARK, Element
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.task.chain import Chain
@@ -20,8 +20,8 @@ from penstock.runtime.task.context import OperatorContext, SubtaskInfo
 from penstock.runtime.task.subtask import Subtask
 from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.opening import open_backend
-from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME
+from penstock.statestore.open_backend import open_backend
+from penstock.statestore.snapshot_format import EVENT_TIME, PROCESSING_TIME
 from penstock.testing.harness_output import Emitted, HarnessOutput, StatusChange
 from penstock.testing.harness_snapshot import HarnessLink, HarnessSnapshot, restored_from
 from penstock.testing.harness_state import content_of, entry_counts, operator_content, timers_of

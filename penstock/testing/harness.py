@@ -6,10 +6,10 @@ import inspect
 import warnings
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from penstock.api.argument_checks import key_function
 from penstock.api.async_data_stream import AsyncDataStream
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.api.pattern_stream import CEP
-from penstock.api.program import key_function
 from penstock.errors import ProgramError
 from penstock.graph import steps
 from penstock.runtime.cep.operator import PatternOperator

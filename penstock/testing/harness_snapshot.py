@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from penstock.checkpoint.metadata import OperatorInfo, OperatorMetadata
 from penstock.checkpoint.rescaling import redistribute_operator
+from penstock.checkpoint.snapshot_storage import MemoryTarget, StoredFiles
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
-from penstock.checkpoint.targets import MemoryTarget, StoredFiles
 from penstock.errors import CheckpointError, ProgramError
 from penstock.foundation.files.local import local_files_of
 from penstock.runtime.checkpoint.restoring import RestoredSubtask
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from penstock.checkpoint.options import CheckpointOptions
-    from penstock.runtime.checkpoint.snapshots import TaskId
+    from penstock.runtime.checkpoint.subtask_snapshots import TaskId
     from penstock.runtime.task.context import SubtaskInfo
     from penstock.statestore.handles import SnapshotTarget
 

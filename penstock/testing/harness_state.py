@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.windows.operator import WindowOperator
 from penstock.statestore.expiry import EXPIRY_SUFFIX
-from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader
+from penstock.statestore.snapshot_format import EVENT_TIME, BytesInput, KeyedStateReader
 from penstock.vocabulary.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.checkpoint.coordination import (
+from penstock.checkpoint.coordinator import CheckpointCoordinator
+from penstock.checkpoint.coordinator_messages import (
     Abort,
     Action,
     CoordinatorSettings,
@@ -25,7 +26,6 @@ from penstock.checkpoint.coordination import (
     StoreMetadata,
     Trigger,
 )
-from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.job_storage import try_savepoint_directory
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, vertex_operators
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
     from penstock.checkpoint.options import CheckpointOptions
     from penstock.checkpoint.rescaling import RestorePlan
+    from penstock.checkpoint.snapshot_storage import StoredFiles
     from penstock.checkpoint.subtask_state import SubtaskState
-    from penstock.checkpoint.targets import StoredFiles
     from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
-    from penstock.runtime.checkpoint.snapshots import TaskId
+    from penstock.runtime.checkpoint.subtask_snapshots import TaskId
     from penstock.runtime.task.task import Task
     from penstock.statestore.handles import SnapshotTarget
 

@@ -91,6 +91,6 @@ def test_the_walk_sees_what_is_there() -> None:
     assert len(found) > 190
     reader = found["CheckpointConfig.set_checkpoint_timeout"]
     assert reader is not None
-    assert reader.startswith("penstock/checkpoint/coordination.py")
+    assert reader.startswith("penstock/checkpoint/coordinator_messages.py")
     assert found["KafkaSourceBuilder.set_topics"] is not None
     assert {"EnvironmentSettings.set_parallelism", "StepSettings.set_uid_hash"} <= found.keys()

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.checkpoint.snapshot_storage import FileTarget
 from penstock.checkpoint.storage import CheckpointStore
-from penstock.checkpoint.targets import FileTarget
 from penstock.execution.spark.worker.checkpoint_link import WorkerLink
 from penstock.runtime.checkpoint.restoring import RestoredSubtask
-from penstock.runtime.checkpoint.snapshots import SubtaskSnapshots
+from penstock.runtime.checkpoint.subtask_snapshots import SubtaskSnapshots
 
 __all__ = ["DRIVER_POINTS", "WORKER_POINTS", "FaultPlan", "install"]
 

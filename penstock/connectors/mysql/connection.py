@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from penstock.errors import ProgramError
 from penstock.foundation.clock import pause
-from penstock.foundation.retrying import patiently
+from penstock.foundation.retrying import retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,16 +94,16 @@ class MySqlConnection:
             self._raw.commit()
             return result
 
-        return self.patiently(attempt)
+        return self.retry(attempt)
 
-    def patiently(self, attempt: Callable[[], T]) -> T:
+    def retry(self, attempt: Callable[[], T]) -> T:
         """Call until it works, the failure is one that stays, or it was tried as often as the options say."""
-        return patiently(
+        return retry(
             attempt,
             retries=self.options.retries,
             backoff=self.options.retry_backoff,
             may_pass=is_transient,
-            give_way=self.close,
+            on_failure=self.close,
             wait=self.wait,
             place=f"The database at {self.options.place}",
         )

@@ -1,4 +1,4 @@
-"""Where a database is, who asks, and how patient the one who asks is."""
+"""Where a database is, who connects, and how often and how long a connection is tried."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote
 
 from penstock.connectors.address import split_address
 from penstock.errors import ProgramError
-from penstock.foundation.retrying import check_patience
+from penstock.foundation.retrying import check_retries
 from penstock.vocabulary.settings.secret_values import hide_password
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class MySqlConnectionOptions:
         if self.ssl_mode not in _SSL_MODES:
             message = f"ssl_mode is one of {', '.join(_SSL_MODES)}, not {self.ssl_mode!r}."
             raise ProgramError(message)
-        check_patience(retries=self.retries, retry_backoff=self.retry_backoff, connect_timeout=self.connect_timeout)
+        check_retries(retries=self.retries, retry_backoff=self.retry_backoff, connect_timeout=self.connect_timeout)
 
     @staticmethod
     def from_url(url: str, **changes: Any) -> MySqlConnectionOptions:

@@ -62,7 +62,7 @@ class XaWriter(BatchingWriter):
         self._run = uuid.uuid4().hex[:16]
         self._next = 0
         self._branches = [branch for state in restored for branch in state.branches]
-        self._session.patiently(lambda: self.take_over({state.owner for state in restored}))
+        self._session.retry(lambda: self.take_over({state.owner for state in restored}))
         self._session.close()
 
     def take_over(self, former_owners: set[int]) -> None:
@@ -129,7 +129,7 @@ class XaWriter(BatchingWriter):
 
     def begin(self) -> None:
         """Open a branch on a connection of its own."""
-        self._branch = self._session.patiently(self._open)
+        self._branch = self._session.retry(self._open)
         self._changes = 0
 
     def _open(self) -> XaBranch:

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.connectors.address import split_address
 from penstock.errors import ProgramError
-from penstock.foundation.retrying import check_patience
+from penstock.foundation.retrying import check_retries
 
 __all__ = ["RedisConnectionOptions", "import_redis"]
 
@@ -36,7 +36,7 @@ class RedisConnectionOptions:
         if split_address(self.url).scheme not in ("redis", "rediss", "unix"):
             message = f"{self.place!r} is no address of a Redis server; write redis://host:6379/0."
             raise ProgramError(message)
-        check_patience(retries=self.retries, retry_backoff=self.retry_backoff, connect_timeout=self.connect_timeout)
+        check_retries(retries=self.retries, retry_backoff=self.retry_backoff, connect_timeout=self.connect_timeout)
 
     @property
     def place(self) -> str:

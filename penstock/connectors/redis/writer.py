@@ -10,7 +10,7 @@ from penstock.connectors.batching_writer import BatchingWriter
 from penstock.connectors.redis.connection_options import import_redis
 from penstock.errors import ExternalSystemError, ProgramError
 from penstock.foundation.clock import pause
-from penstock.foundation.retrying import patiently
+from penstock.foundation.retrying import retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,12 +56,12 @@ class RedisWriter(BatchingWriter):
             return
         connection = self._settings.connection
         try:
-            patiently(
+            retry(
                 self._send_commands,
                 retries=connection.retries,
                 backoff=connection.retry_backoff,
                 may_pass=_may_pass,
-                give_way=self.close,
+                on_failure=self.close,
                 wait=self._wait,
                 place=f"The Redis server at {connection.place}",
             )

@@ -16,9 +16,8 @@ from penstock.foundation.native import native
 from penstock.runtime.interpreter_tricks.handover import counts_references
 from penstock.runtime.interpreter_tricks.last_yield import stopped
 from penstock.runtime.time.timers import one_by_one
-from penstock.statestore.backend import KeyContext
+from penstock.statestore.backend import KeyCell, KeyContext
 from penstock.statestore.copying import as_it_is, copied
-from penstock.statestore.key_cell import KeyCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.cep.stored_runs import RUNS
 from penstock.statestore.copying import copied
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.vocabulary.state.descriptors import ValueStateDescriptor
 
 if TYPE_CHECKING:

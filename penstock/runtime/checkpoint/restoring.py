@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.runtime.task.chain import Chain
     from penstock.runtime.task.context import SubtaskInfo
     from penstock.statestore.handles import StateFiles
-    from penstock.statestore.snapshot import Timer
+    from penstock.statestore.snapshot_format import Timer
     from penstock.vocabulary.settings.modes import CheckpointKind
 
 __all__ = ["RestoredSubtask"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.statestore.copying import are_fixed, copied
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from penstock.runtime.task.context import open_function
 from penstock.runtime.time.cleanup_times import Cleanups
 from penstock.runtime.windows.late_records import LateRecords
 from penstock.statestore.copying import are_fixed, copied
-from penstock.statestore.snapshot import EVENT_TIME, Timer
+from penstock.statestore.snapshot_format import EVENT_TIME, Timer
 from penstock.vocabulary.functions.basic import Function
 from penstock.vocabulary.functions.process import ProcessJoinFunction
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.runtime.task.context import OperatorContext
     from penstock.runtime.task.output import Output
     from penstock.runtime.time.timers import InternalTimers
-    from penstock.statestore.snapshot import Timer
+    from penstock.statestore.snapshot_format import Timer
 
 __all__ = ["Operator"]
 

@@ -10,7 +10,7 @@ from penstock.runtime.exchange.key_functions import keys_of
 from penstock.runtime.interpreter_tricks.handover import protect_run
 from penstock.runtime.operators.stateless import FunctionOperator
 from penstock.statestore.copying import copied
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.vocabulary.functions.basic import ReduceFunction
 from penstock.vocabulary.functions.fields import FieldReducer
 from penstock.vocabulary.program_checks import none_returned

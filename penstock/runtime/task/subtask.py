@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from penstock.graph.partitioning import Partitioning
     from penstock.graph.plan import Edge
     from penstock.runtime.checkpoint.restoring import RestoredSubtask
-    from penstock.runtime.checkpoint.snapshots import SubtaskSnapshots
+    from penstock.runtime.checkpoint.subtask_snapshots import SubtaskSnapshots
     from penstock.runtime.exchange.elements import Timestamps, Values
     from penstock.runtime.task.chain import Chain
     from penstock.runtime.task.context import SubtaskInfo

@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.partitioning import sources_of, targets_of
-from penstock.runtime.checkpoint.snapshots import SubtaskSnapshots
+from penstock.runtime.checkpoint.subtask_snapshots import SubtaskSnapshots
 from penstock.runtime.exchange.codec import decode
 from penstock.runtime.exchange.partitioners import make_writer
 from penstock.runtime.exchange.writer import ChannelWriter, ExchangeWriter
@@ -17,7 +17,7 @@ from penstock.runtime.task.context import OperatorContext, SubtaskInfo
 from penstock.runtime.task.subtask import Subtask
 from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.opening import open_backend
+from penstock.statestore.open_backend import open_backend
 from penstock.vocabulary.metrics import MetricGroup
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.graph.nodes import Node
     from penstock.graph.plan import Edge, Vertex
     from penstock.runtime.checkpoint.restoring import RestoredSubtask
-    from penstock.runtime.checkpoint.snapshots import CheckpointLink
+    from penstock.runtime.checkpoint.subtask_snapshots import CheckpointLink
 
 __all__ = ["Task"]
 

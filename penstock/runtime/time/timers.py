@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.foundation.native import native
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.time.processing_time import changed_lead
-from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
+from penstock.statestore.snapshot_format import EVENT_TIME, PROCESSING_TIME, Timer
 from penstock.vocabulary.time.time_values import whole_millis
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.vocabulary.state.descriptors import ListStateDescriptor
 from penstock.vocabulary.windows.assigners import MergingWindowAssigner
 from penstock.vocabulary.windows.sessions import EventTimeSessionWindows

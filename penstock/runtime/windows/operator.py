@@ -31,7 +31,7 @@ from penstock.runtime.windows.late_records import LateRecords
 from penstock.runtime.windows.merging import MergingWindows, merging_windows_of
 from penstock.runtime.windows.trigger_context import WindowTriggerContext
 from penstock.statestore.copying import as_it_is, copied, copied_run
-from penstock.statestore.snapshot import EVENT_TIME, PROCESSING_TIME, Timer
+from penstock.statestore.snapshot_format import EVENT_TIME, PROCESSING_TIME, Timer
 from penstock.vocabulary.functions.basic import Function
 from penstock.vocabulary.functions.fields import FieldReducer
 from penstock.vocabulary.windows.assigners import MergingWindowAssigner, WindowAssigner, default_trigger

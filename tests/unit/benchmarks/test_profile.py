@@ -18,7 +18,7 @@ def test_a_raw_line_is_a_process_its_frames_and_a_count() -> None:
     ("inner", "name"),
     [
         (["Keys.map (benchmarks/systems/penstock.py:50)"], "user code"),
-        (["_HeapValueState.value (penstock/statestore/heap_states.py:48)"], "state"),
+        (["_HeapValueState.value (penstock/statestore/heap/states.py:48)"], "state"),
         (["TimerQueue.add (penstock/runtime/time/timers.py:40)"], "timers"),
         (["_ByKey._spread (penstock/runtime/exchange/partitioners.py:80)"], "routing"),
         (["encode (penstock/runtime/exchange/codec.py:20)"], "encoding"),

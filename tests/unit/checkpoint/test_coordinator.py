@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from penstock.checkpoint.coordination import (
+from penstock.checkpoint.coordinator import CheckpointCoordinator
+from penstock.checkpoint.coordinator_messages import (
     Abort,
     CoordinatorSettings,
     Delete,
@@ -20,7 +21,6 @@ from penstock.checkpoint.coordination import (
     StoreMetadata,
     Trigger,
 )
-from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.vocabulary.settings.checkpoints import CheckpointConfig
 from penstock.vocabulary.settings.configuration import Configuration
 from penstock.vocabulary.settings.modes import CheckpointingMode, CheckpointKind

@@ -6,8 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from penstock.checkpoint.coordination import CoordinatorSettings
 from penstock.checkpoint.coordinator import CheckpointCoordinator
+from penstock.checkpoint.coordinator_messages import CoordinatorSettings
 from penstock.vocabulary.settings.modes import CheckpointKind
 
 TASKS = {"a": (), "b": (), "join": ("a", "b"), "sink": ("join",)}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.checkpoint.coordination import StoreMetadata
+from penstock.checkpoint.coordinator_messages import StoreMetadata
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorInfo
 from penstock.checkpoint.options import CheckpointOptions
 from penstock.checkpoint.shared_files import SharedFiles

@@ -29,7 +29,7 @@ from penstock.runtime.exchange import partitioners
 from penstock.runtime.interpreter_tricks.handover import handed_over
 from penstock.runtime.task.report import report_task
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from tests.unit.local_jobs import environment, local_run
 
 IS_OFF = os.environ.get(VARIABLE) == "off"
@@ -100,7 +100,7 @@ STORES = """
 import hashlib
 from penstock import Types, ValueStateDescriptor
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 
 keys = KeyContext()
 backend = HeapStateBackend(keys)

@@ -13,8 +13,8 @@ from penstock.foundation.keys.canonical_form import canonical
 from penstock.foundation.keys.forms import encode
 from penstock.foundation.keys.groups import TargetCache, java_hash, key_group_of
 from penstock.statestore.backend import KeyContext, KeyedStateBackend
-from penstock.statestore.opening import open_backend
-from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader, Timer
+from penstock.statestore.open_backend import open_backend
+from penstock.statestore.snapshot_format import EVENT_TIME, BytesInput, KeyedStateReader, Timer
 from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend, HashMapStateBackend
 from penstock.vocabulary.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from tests.unit.property.equal_keys import FAMILIES, KEYS

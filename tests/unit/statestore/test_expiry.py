@@ -6,8 +6,8 @@ import pytest
 
 from penstock.foundation.clock import ManualClock
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.heap import HeapStateBackend
-from penstock.statestore.snapshot import BytesInput, KeyedStateReader
+from penstock.statestore.heap.backend import HeapStateBackend
+from penstock.statestore.snapshot_format import BytesInput, KeyedStateReader
 from penstock.vocabulary.functions.basic import AggregateFunction
 from penstock.vocabulary.state.descriptors import (
     AggregatingStateDescriptor,

@@ -6,9 +6,9 @@ import random
 
 from penstock.foundation.keys.groups import key_group_of
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.statestore.key_layout import KeyLayout
-from penstock.statestore.snapshot import BATCH_ENTRIES, BytesInput, KeyedStateReader
+from penstock.statestore.snapshot_format import BATCH_ENTRIES, BytesInput, KeyedStateReader
 from penstock.vocabulary.state.descriptors import ValueStateDescriptor
 
 ALL = range(128)

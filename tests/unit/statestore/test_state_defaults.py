@@ -60,7 +60,7 @@ def test_a_default_that_is_changed_is_changed_for_nobody_else(
 
 def test_a_default_that_cannot_be_changed_is_not_copied() -> None:
     from penstock.statestore.backend import KeyContext
-    from penstock.statestore.heap import HeapStateBackend
+    from penstock.statestore.heap.backend import HeapStateBackend
 
     keys = KeyContext()
     keys.key = "k"

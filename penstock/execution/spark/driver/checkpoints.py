@@ -13,7 +13,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from penstock.checkpoint.coordination import (
+from penstock.checkpoint.coordinator import CheckpointCoordinator
+from penstock.checkpoint.coordinator_messages import (
     Abort,
     Action,
     CoordinatorSettings,
@@ -28,7 +29,6 @@ from penstock.checkpoint.coordination import (
     StoreMetadata,
     Trigger,
 )
-from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.job_storage import try_savepoint_directory
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, subtask_names, vertex_operators

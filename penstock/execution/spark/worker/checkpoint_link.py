@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from penstock.checkpoint.options import CheckpointOptions
+    from penstock.checkpoint.snapshot_storage import StoredFiles
     from penstock.checkpoint.storage import StorageAccess
     from penstock.checkpoint.subtask_state import SubtaskState
-    from penstock.checkpoint.targets import StoredFiles
     from penstock.execution.spark.control.client import ControlClient
-    from penstock.runtime.checkpoint.snapshots import TaskId
+    from penstock.runtime.checkpoint.subtask_snapshots import TaskId
     from penstock.runtime.task.task import Task
     from penstock.statestore.handles import SnapshotTarget
     from penstock.vocabulary.settings.modes import CheckpointKind

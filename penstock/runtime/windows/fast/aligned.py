@@ -17,7 +17,7 @@ from penstock.runtime.windows.functions import frees_state
 from penstock.runtime.windows.grouped_fields import add_group, are_groupable, can_group
 from penstock.runtime.windows.operator import WindowOperator, WindowTimer
 from penstock.statestore.copying import are_fixed, copied
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.vocabulary.windows.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.vocabulary.windows.triggers import EventTimeTrigger
 from penstock.vocabulary.windows.windows import TimeWindow

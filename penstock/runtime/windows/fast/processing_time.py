@@ -13,7 +13,7 @@ from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.exchange.key_functions import keys_of
 from penstock.runtime.windows.contents import ACCUMULATOR, ELEMENTS, adding_of
 from penstock.runtime.windows.operator import WindowOperator
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.vocabulary.windows.assigners import SlidingProcessingTimeWindows, TumblingProcessingTimeWindows
 from penstock.vocabulary.windows.triggers import ProcessingTimeTrigger
 

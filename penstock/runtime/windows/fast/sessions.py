@@ -14,7 +14,7 @@ from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.windows.contents import ACCUMULATOR, ELEMENTS, adding_of
 from penstock.runtime.windows.merging import SessionWindows
 from penstock.runtime.windows.operator import WindowOperator, WindowTimer
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.vocabulary.windows.sessions import EventTimeSessionWindows
 from penstock.vocabulary.windows.triggers import EventTimeTrigger
 from penstock.vocabulary.windows.windows import TimeWindow

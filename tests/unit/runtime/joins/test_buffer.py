@@ -8,7 +8,7 @@ from penstock.graph.multi_input_steps import IntervalJoinStep, JoinKind
 from penstock.runtime.joins.buffer import HeapJoinBuffer
 from penstock.runtime.joins.interval import IntervalJoinOperator
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.testing import OperatorHarness
 from penstock.vocabulary.functions.process import ProcessJoinFunction
 from penstock.vocabulary.state.descriptors import MapStateDescriptor

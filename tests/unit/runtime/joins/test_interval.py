@@ -14,7 +14,7 @@ from penstock.graph.multi_input_steps import IntervalJoinStep, JoinKind
 from penstock.runtime.joins.buffer import HeapJoinBuffer, StateJoinBuffer, join_buffer
 from penstock.runtime.joins.interval import IntervalJoinOperator
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.testing import OperatorHarness
 from penstock.vocabulary.functions.output_tag import OutputTag
 from penstock.vocabulary.functions.process import ProcessJoinFunction

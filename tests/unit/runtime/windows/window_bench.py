@@ -8,7 +8,7 @@ from typing import Any
 from penstock.graph.steps import WindowStep
 from penstock.runtime.task.build import build_operator
 from penstock.runtime.windows.operator import WindowOperator
-from penstock.statestore.snapshot import BytesInput, KeyedStateReader
+from penstock.statestore.snapshot_format import BytesInput, KeyedStateReader
 from penstock.testing import OperatorHarness
 from penstock.vocabulary.functions.basic import AggregateFunction
 from penstock.vocabulary.functions.windowed import ProcessWindowFunction

@@ -9,9 +9,9 @@ from penstock.errors import ProgramError
 from penstock.foundation.clock import SystemClock
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
-from penstock.statestore.heap_snapshot import FrozenTable, HeapSnapshot, KeyGroups
-from penstock.statestore.heap_states import HEAP_HANDLES
-from penstock.statestore.heap_table import HeapTable
+from penstock.statestore.heap.snapshot import FrozenTable, HeapSnapshot, KeyGroups
+from penstock.statestore.heap.states import HEAP_HANDLES
+from penstock.statestore.heap.table import HeapTable
 from penstock.statestore.state_kinds import kind_mismatch, kind_of, require_max_parallelism
 from penstock.vocabulary.state.descriptors import (
     AggregatingStateDescriptor,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.statestore.backend import KeyContext
     from penstock.statestore.expiry import ExpiringState
     from penstock.statestore.key_layout import KeyLayout
-    from penstock.statestore.snapshot import KeyedStateReader, StateInfo, Timer
+    from penstock.statestore.snapshot_format import KeyedStateReader, StateInfo, Timer
 
 __all__ = ["HeapStateBackend"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.statestore.rocksdb_database import Database
-from penstock.statestore.rocksdb_settings import DatabaseSettings
+from penstock.statestore.rocksdb.database import Database
+from penstock.statestore.rocksdb.settings import DatabaseSettings
 from penstock.vocabulary.settings.configuration import Configuration
 from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend, PredefinedOptions
 from penstock.vocabulary.state.rocksdb_options import ROCKSDB, ROCKSDB_OPTIONS
@@ -133,6 +133,6 @@ def test_the_cache_has_the_size_that_is_asked_for(monkeypatch: pytest.MonkeyPatc
         BlockBasedOptions = Recorded
 
     sizes: list[int] = []
-    monkeypatch.setattr("penstock.statestore.rocksdb_settings._shared_cache", sizes.append)
+    monkeypatch.setattr("penstock.statestore.rocksdb.settings._shared_cache", sizes.append)
     DatabaseSettings.of(configured(**{"block.cache-size": "5 mb"}))._table(Library)
     assert sizes == [5 << 20]

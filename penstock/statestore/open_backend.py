@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import ProgramError
 from penstock.statestore.backend import KeyedStateBackend
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 from penstock.vocabulary.state.backends import CustomStateBackend, EmbeddedRocksDBStateBackend, HashMapStateBackend
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _opened(
         return HeapStateBackend(keys, operator, now)
     if isinstance(description, EmbeddedRocksDBStateBackend):
         # RocksDB is an extra: a program that does not ask for it need not have it.
-        from penstock.statestore.rocksdb import RocksDBKeyedStateBackend
+        from penstock.statestore.rocksdb.backend import RocksDBKeyedStateBackend
 
         return RocksDBKeyedStateBackend(keys, operator, description, max_parallelism, now)
     if isinstance(description, CustomStateBackend):

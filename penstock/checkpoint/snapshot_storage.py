@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import CheckpointError, CorruptCheckpointError
 from penstock.statestore.handles import StoredBytes
-from penstock.statestore.snapshot import BytesInput
+from penstock.statestore.snapshot_format import BytesInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from penstock.statestore.rocksdb_settings import DatabaseSettings, rocksdict_library
+from penstock.statestore.rocksdb.settings import DatabaseSettings, rocksdict_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

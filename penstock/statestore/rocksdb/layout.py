@@ -11,7 +11,7 @@ from penstock.errors import StateRestoreError, UnusableKeyError
 from penstock.foundation.keys.forms import with_length
 from penstock.foundation.keys.groups import key_group_of
 from penstock.statestore.key_codec import decode_key, decode_namespace, encode_key, encode_namespace, is_plain
-from penstock.statestore.snapshot import StateInfo
+from penstock.statestore.snapshot_format import StateInfo
 from penstock.statestore.value_codec import ClassSchema, ClassTable
 
 if TYPE_CHECKING:

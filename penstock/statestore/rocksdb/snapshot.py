@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any
 from penstock.statestore.backend import StateSnapshot
 from penstock.statestore.expiry import EXPIRY_SUFFIX, without_expired
 from penstock.statestore.handles import ROCKSDB, KeyedStateHandle
-from penstock.statestore.rocksdb_database import open_read_only
-from penstock.statestore.rocksdb_layout import HEAD, Layout, place_of
-from penstock.statestore.snapshot import BATCH_ENTRIES, KeyedStateWriter
+from penstock.statestore.rocksdb.database import open_read_only
+from penstock.statestore.rocksdb.layout import HEAD, Layout, place_of
+from penstock.statestore.snapshot_format import BATCH_ENTRIES, KeyedStateWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from penstock.statestore.handles import SnapshotTarget, StoredBytes
-    from penstock.statestore.snapshot import Columns, StateInfo, Timer
+    from penstock.statestore.snapshot_format import Columns, StateInfo, Timer
 
 __all__ = ["META", "TIMERS", "RocksSnapshot", "UploadedFiles"]
 

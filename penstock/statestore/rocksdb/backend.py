@@ -20,12 +20,12 @@ from penstock.foundation.clock import SystemClock
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
 from penstock.statestore.handles import ENTRIES
-from penstock.statestore.rocksdb_database import Database, open_read_only
-from penstock.statestore.rocksdb_layout import HEAD, Layout, place_of
-from penstock.statestore.rocksdb_settings import DatabaseSettings
-from penstock.statestore.rocksdb_snapshot import META, TIMERS, RocksSnapshot, UploadedFiles
-from penstock.statestore.rocksdb_states import ROCKSDB_HANDLES
-from penstock.statestore.snapshot import KeyedStateReader, StateInfo
+from penstock.statestore.rocksdb.database import Database, open_read_only
+from penstock.statestore.rocksdb.layout import HEAD, Layout, place_of
+from penstock.statestore.rocksdb.settings import DatabaseSettings
+from penstock.statestore.rocksdb.snapshot import META, TIMERS, RocksSnapshot, UploadedFiles
+from penstock.statestore.rocksdb.states import ROCKSDB_HANDLES
+from penstock.statestore.snapshot_format import KeyedStateReader, StateInfo
 from penstock.statestore.state_kinds import KINDS, kind_mismatch, kind_of, require_max_parallelism
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from penstock.statestore.backend import KeyContext
     from penstock.statestore.expiry import ExpiringState
     from penstock.statestore.handles import KeyedStateHandle, StateFiles
-    from penstock.statestore.snapshot import Timer
+    from penstock.statestore.snapshot_format import Timer
     from penstock.vocabulary.state.backends import EmbeddedRocksDBStateBackend
     from penstock.vocabulary.state.descriptors import StateDescriptor
 

@@ -6,9 +6,9 @@ import pytest
 
 from penstock.errors import ProgramError
 from penstock.statestore.backend import KeyContext
-from penstock.statestore.heap import HeapStateBackend
-from penstock.statestore.opening import open_backend
-from penstock.statestore.rocksdb_settings import DatabaseSettings
+from penstock.statestore.heap.backend import HeapStateBackend
+from penstock.statestore.open_backend import open_backend
+from penstock.statestore.rocksdb.settings import DatabaseSettings
 from penstock.vocabulary.settings.configuration import Configuration
 from penstock.vocabulary.state.backends import (
     CustomStateBackend,

@@ -24,7 +24,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.statestore.copying import ATOMS, are_plain, copied
-from penstock.statestore.snapshot import StateInfo
+from penstock.statestore.snapshot_format import StateInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ from penstock.errors import CheckpointError, ProgramError, StateRestoreError
 from penstock.foundation.keys.groups import key_group_of, key_group_range
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.copying import are_plain
-from penstock.statestore.heap import HeapStateBackend
-from penstock.statestore.heap_table import Guard
-from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader, Timer
+from penstock.statestore.heap.backend import HeapStateBackend
+from penstock.statestore.heap.table import Guard
+from penstock.statestore.snapshot_format import EVENT_TIME, BytesInput, KeyedStateReader, Timer
 from penstock.vocabulary.functions.basic import AggregateFunction
 from penstock.vocabulary.state.descriptors import (
     AggregatingStateDescriptor,

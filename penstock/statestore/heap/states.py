@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from penstock.statestore.backend import KeyContext
-    from penstock.statestore.heap_table import Entries, HeapTable
+    from penstock.statestore.heap.table import Entries, HeapTable
 
 __all__ = ["HEAP_HANDLES", "HeapState"]
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from penstock.errors import CheckpointError, CorruptCheckpointError, StateRestoreError
-from penstock.statestore.snapshot import (
+from penstock.statestore.snapshot_format import (
     BATCH_ENTRIES,
     EVENT_TIME,
     PROCESSING_TIME,

@@ -12,12 +12,12 @@ from penstock.statestore.backend import StateSnapshot
 from penstock.statestore.copying import are_plain
 from penstock.statestore.expiry import EXPIRY_SUFFIX, without_expired
 from penstock.statestore.key_layout import KeyLayout, spread
-from penstock.statestore.snapshot import BATCH_ENTRIES, KeyedStateWriter
+from penstock.statestore.snapshot_format import BATCH_ENTRIES, KeyedStateWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from penstock.statestore.snapshot import Columns, StateInfo, Timer
+    from penstock.statestore.snapshot_format import Columns, StateInfo, Timer
 
 __all__ = ["FrozenTable", "HeapSnapshot", "KeyGroups"]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from penstock.statestore.backend import KeyContext
-    from penstock.statestore.rocksdb_database import Database
-    from penstock.statestore.rocksdb_layout import Layout
+    from penstock.statestore.rocksdb.database import Database
+    from penstock.statestore.rocksdb.layout import Layout
 
 __all__ = ["ROCKSDB_HANDLES", "RocksState"]
 

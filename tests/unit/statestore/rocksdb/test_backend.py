@@ -12,17 +12,17 @@ import pytest
 
 pytest.importorskip("rocksdict")
 
-from penstock.checkpoint.targets import FileTarget, StoredFiles
+from penstock.checkpoint.snapshot_storage import FileTarget, StoredFiles
 from penstock.errors import ProgramError, StateRestoreError
 from penstock.foundation.clock import ManualClock
 from penstock.foundation.files.local import LocalFiles
 from penstock.foundation.keys.groups import key_group_of, key_group_range
 from penstock.statestore.backend import KeyContext
 from penstock.statestore.handles import ENTRIES, ROCKSDB
-from penstock.statestore.heap import HeapStateBackend
-from penstock.statestore.opening import open_backend
-from penstock.statestore.rocksdb import RocksDBKeyedStateBackend
-from penstock.statestore.snapshot import EVENT_TIME, BytesInput, KeyedStateReader, Timer
+from penstock.statestore.heap.backend import HeapStateBackend
+from penstock.statestore.open_backend import open_backend
+from penstock.statestore.rocksdb.backend import RocksDBKeyedStateBackend
+from penstock.statestore.snapshot_format import EVENT_TIME, BytesInput, KeyedStateReader, Timer
 from penstock.vocabulary.functions.basic import AggregateFunction
 from penstock.vocabulary.state.backends import (
     EmbeddedRocksDBStateBackend,
