@@ -107,23 +107,30 @@ def _sequence_hash(hashes: list[int]) -> int:
     return value
 
 
-def murmur_hash(code: int) -> int:
-    """Scramble a 32-bit hash as Flink's ``MathUtils.murmurHash`` does; the result is never negative."""
+def _scrambled(code: Any) -> Any:
+    """Scramble hashes of 32 bits with the steps of Murmur: an int, or an array of NumPy's ``uint64``.
+
+    No step has more than 64 bits in between.
+    """
     code = (code * 0xCC9E2D51) & _MASK
     code = ((code << 15) | (code >> 17)) & _MASK
     code = (code * 0x1B873593) & _MASK
     code = ((code << 13) | (code >> 19)) & _MASK
     code = (code * 5 + 0xE6546B64) & _MASK
-    code ^= 4
-    code ^= code >> 16
+    code = code ^ 4
+    code = code ^ (code >> 16)
     code = (code * 0x85EBCA6B) & _MASK
-    code ^= code >> 13
+    code = code ^ (code >> 13)
     code = (code * 0xC2B2AE35) & _MASK
-    code ^= code >> 16
-    if code < 0x80000000:
-        return code
-    signed = code - (1 << 32)
-    return -signed if signed != -(1 << 31) else 0
+    return code ^ (code >> 16)
+
+
+def murmur_hash(code: int) -> int:
+    """Scramble a 32-bit hash as Flink's ``MathUtils.murmurHash`` does; the result is never negative."""
+    found: int = _scrambled(code)
+    if found < 0x80000000:
+        return found
+    return (1 << 32) - found if found != 0x80000000 else 0
 
 
 def key_group_of(key: Any, max_parallelism: int) -> int:
@@ -189,19 +196,8 @@ def targets_of_ints(keys: list[Any], parallelism: int, max_parallelism: int) -> 
     # An int of 32 bits is its own hash in Java, a longer one folds its halves.
     is_short = (numbers >= -(1 << 31)) & (numbers < (1 << 31))
     bits = numbers.view(np.uint64)
-    code = np.where(is_short, bits, bits ^ (bits >> np.uint64(32))).astype(np.uint32)
-    code *= np.uint32(0xCC9E2D51)
-    code = (code << np.uint32(15)) | (code >> np.uint32(17))
-    code *= np.uint32(0x1B873593)
-    code = (code << np.uint32(13)) | (code >> np.uint32(19))
-    code = code * np.uint32(5) + np.uint32(0xE6546B64)
-    code ^= np.uint32(4)
-    code ^= code >> np.uint32(16)
-    code *= np.uint32(0x85EBCA6B)
-    code ^= code >> np.uint32(13)
-    code *= np.uint32(0xC2B2AE35)
-    code ^= code >> np.uint32(16)
-    signed = code.view(np.int32).astype(np.int64)
+    code = np.where(is_short, bits, bits ^ (bits >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
+    signed = _scrambled(code).astype(np.uint32).view(np.int32).astype(np.int64)
     # As in Flink: the absolute value, and nothing for the one number that has none.
     group = np.where(signed == -(1 << 31), 0, np.abs(signed)) % max_parallelism
     targets: list[int] = (group * parallelism // max_parallelism).tolist()
