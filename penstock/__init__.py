@@ -150,55 +150,14 @@ __all__ = [
     "WorkerLostError", "WriterContext", "empty_result_predicate", "exception_type_predicate", "has_exception_predicate",
 ]  # fmt: skip
 
-# Where a name is looked for, in this order; small packages that most programs need come first.
-_HOMES = (
-    "penstock.common",
-    "penstock.datastream",
-    "penstock.metrics",
-    "penstock.errors",
-    "penstock.cep",
-    "penstock.common.eventtime",
-    "penstock.common.serialization",
-    "penstock.common.serializer",
-    "penstock.common.time",
-    "penstock.common.typeinfo",
-    "penstock.datastream.async_retry_predicates",
-    "penstock.datastream.async_retry_strategies",
-    "penstock.datastream.connectors.base",
-    "penstock.datastream.connectors.datagen",
-    "penstock.datastream.connectors.file_system",
-    "penstock.datastream.connectors.jdbc",
-    "penstock.datastream.connectors.kafka",
-    "penstock.datastream.connectors.mysql",
-    "penstock.datastream.connectors.number_seq",
-    "penstock.datastream.connectors.redis",
-    "penstock.datastream.connectors.socket",
-    "penstock.datastream.data_stream",
-    "penstock.datastream.formats.avro",
-    "penstock.datastream.formats.csv",
-    "penstock.datastream.formats.json",
-    "penstock.datastream.formats.orc",
-    "penstock.datastream.formats.parquet",
-    "penstock.datastream.functions",
-    "penstock.datastream.interval_join",
-    "penstock.datastream.joined_streams",
-    "penstock.datastream.split_stream",
-    "penstock.datastream.state",
-    "penstock.datastream.state_backend",
-    "penstock.datastream.window",
-    "penstock.metrics.metricbase",
-)
-
 
 def __getattr__(name: str) -> Any:
-    """Imports a public name when it is first asked for."""
+    """Imports a public name, and nothing else, when it is first asked for."""
     if name in __all__:
-        for home in _HOMES:
-            module = import_module(home)
-            if name in module.__all__:
-                value = getattr(module, name)
-                globals()[name] = value
-                return value
+        home: str = import_module("penstock.public_names").HOME_OF[name]
+        value = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
+import pytest
+
+from tests.architecture.source_tree import ROOT
 from tests.architecture.surface import (
     CALLABLES,
     MISSING,
@@ -49,6 +54,19 @@ def test_package_exports_are_in_the_top_level_package_too() -> None:
     top = importlib.import_module("penstock")
     exports = [listed for listed in surface() if listed.kind == "export" and listed.find() is not MISSING]
     assert [listed.name for listed in exports if getattr(top, listed.path, MISSING) is not listed.find()] == []
+
+
+@pytest.mark.parametrize("package", ["penstock.common", "penstock.datastream"])
+def test_an_unknown_name_is_an_attribute_error(package: str) -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = importlib.import_module(package).Nothing
+
+
+@pytest.mark.parametrize("modules", ["penstock.common, penstock.metrics", "penstock.datastream.functions"])
+def test_the_vocabulary_alone_loads_no_api(modules: str) -> None:
+    program = f"import sys, {modules}; print('penstock.api' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def _present_methods() -> list[Listed]:

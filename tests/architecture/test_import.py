@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -12,8 +13,8 @@ from tests.architecture.source_tree import ROOT
 HEAVY = ("py4j", "pyarrow", "pyspark", "pandas", "numpy")
 LIMIT_SECONDS = 0.150
 LIMIT_SECONDS_OF_THE_FACADE = 0.200  # 0.11 when nothing else runs; beside other work the same instructions take longer
-LIMIT_SECONDS_FOR_ALL = 0.600  # for every module there is, connectors included, which no program needs
-ATTEMPTS = 12  # the fastest counts: the others were disturbed
+LIMIT_SECONDS_FOR_ALL = 1.000  # for every module there is, which no program needs: 0.3 when nothing else runs
+ATTEMPTS = 12  # at most; the fastest counts: the others were disturbed
 
 PROGRAM = """
 import sys, time
@@ -32,9 +33,14 @@ print(time.process_time() - started, *sorted({heavy!r} & {{name.partition(".")[0
     ],
 )
 def test_import_is_light(statement: str, limit: float) -> None:
-    runs = [_run(statement) for _ in range(ATTEMPTS)]
-    assert {name for _, loaded in runs for name in loaded} == set()
-    assert min(seconds for seconds, _ in runs) < limit
+    fastest = math.inf
+    for _ in range(ATTEMPTS):
+        seconds, loaded = _run(statement)
+        assert loaded == []
+        fastest = min(fastest, seconds)
+        if fastest < limit:
+            return
+    pytest.fail(f"the fastest of {ATTEMPTS} took {fastest:.3f} s")
 
 
 def _run(statement: str) -> tuple[float, list[str]]:
