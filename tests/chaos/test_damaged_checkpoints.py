@@ -65,6 +65,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_restores(tmp_path: Path) -> None:
     client = environment(tmp_path).execute_async()

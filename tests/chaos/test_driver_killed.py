@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.duration import SECONDS
 from tests.chaos.faults import DRIVER_POINTS, FaultPlan
 from tests.chaos.lives import Lives, wait_for_end
 from tests.chaos.replayed_job import Readings, expected, final_state
 from tests.spark.processes import kill
 
-SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "45"))
 SETTINGS = {
     "parallelism.default": "2",
     "execution.checkpointing.interval": "200 ms",
@@ -26,6 +26,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(int(SECONDS * 4) + 300)
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_the_final_state_is_that_of_an_undisturbed_run(

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from penstock import Configuration, JobStatus, RestartStrategies, StreamExecutionEnvironment
+from tests.chaos.duration import SECONDS
 from tests.chaos.exactly_once_job import SINK_POINTS, Work, build
 from tests.chaos.executors import run_while_executors_die
 from tests.chaos.faults import DRIVER_POINTS, WORKER_POINTS, FaultPlan, install
@@ -25,7 +26,6 @@ from tests.chaos.outcome import World
 from tests.spark.jobs import run_of
 from tests.spark.processes import kill
 
-SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "40"))
 PROGRAM = Path(__file__).parent / "programs" / "exactly_once.py"
 SETTINGS = {
     "parallelism.default": "2",
@@ -101,6 +101,7 @@ class Round:
         self.plan.withdraw(planned)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_fault_before_and_after_every_step_of_both_phases(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     seed, choices = choices_of_this_run()
@@ -120,6 +121,7 @@ def test_a_fault_before_and_after_every_step_of_both_phases(world: World, capsys
     report(capsys, f"seed {seed}: {kills.total()} faults in sinks survived: {dict(kills)}", world)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(int(SECONDS * 3) + 400)
 def test_workers_die_at_random(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     seed, choices = choices_of_this_run()
@@ -135,6 +137,7 @@ def test_workers_die_at_random(world: World, capsys: pytest.CaptureFixture[str])
     report(capsys, f"seed {seed}: {kills.total()} kills of workers survived: {dict(kills)}", world)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(int(SECONDS * 4) + 400)
 def test_drivers_die_at_random(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     seed, choices = choices_of_this_run()
@@ -168,6 +171,7 @@ def test_drivers_die_at_random(world: World, capsys: pytest.CaptureFixture[str])
     report(capsys, f"seed {seed}: {kills.total()} kills of drivers survived: {dict(kills)}", world)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(int(SECONDS * 3) + 900)
 def test_executors_die_at_random(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     seed, choices = choices_of_this_run()

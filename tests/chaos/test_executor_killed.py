@@ -11,6 +11,7 @@ from tests.spark.processes import program
 from tests.spark.test_programs import PROGRAMS
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_an_executor_that_is_killed(tmp_path: Path) -> None:
     with program(tmp_path, PROGRAMS / "executor_killed.py", "local-cluster[2,8,1024]") as started:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.duration import SECONDS
 from tests.chaos.executors import run_while_executors_die
 from tests.chaos.lives import Lives
 from tests.chaos.replayed_job import Readings, expected, final_state
 
-SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "45"))
 SETTINGS = {
     "parallelism.default": "2",
     "execution.checkpointing.interval": "200 ms",
@@ -26,6 +26,7 @@ BACKENDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(int(SECONDS * 3) + 900)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_final_state_is_that_of_an_undisturbed_run(

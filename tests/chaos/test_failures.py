@@ -7,6 +7,7 @@ import re
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from penstock import JobStatus, RestartStrategies, StreamExecutionEnvironment, W
 from penstock.errors import SerializationError, UserFunctionError, WorkerLostError
 from tests.chaos.lifecycle import Diary, FailingReader, FailingSink, FailingSource, Watched
 from tests.spark.functions import ParallelTicks, Ticks
-from tests.spark.jobs import collect, run_of, wait_until
+from tests.spark.jobs import collect, run_of, wait_for_back_pressure, wait_until
 
 SOON = 10.0
 """A failure is shown within two seconds; on a machine that is busy with other things this only guards against hangs."""
@@ -164,18 +165,22 @@ def test_functions_are_closed_when_the_job_is_cancelled_under_back_pressure(
     numbers = env.from_sequence(1, 1 << 40).map(lambda n: "x" * 500).map(Watched(diary, "before"))
     numbers.rebalance().map(lambda _: time.sleep(0.01)).map(Watched(diary, "after")).filter(lambda _: False).print()
     client = env.execute_async()
-    wait_until(lambda: client.get_job_status().result() is JobStatus.RUNNING, "the job runs")
-    time.sleep(2)
+    wait_for_back_pressure(client)
     client.cancel().result(60)
     diary.check_closed(opened=4)
 
 
-def test_a_function_that_hangs_does_not_outlive_its_job(env: StreamExecutionEnvironment) -> None:
-    env.from_elements(1).rebalance().map(lambda _: time.sleep(3600)).set_parallelism(1).print()
+def test_a_function_that_hangs_does_not_outlive_its_job(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+
+    def hangs(_: int) -> None:
+        begun.touch()
+        time.sleep(3600)
+
+    env.from_elements(1).rebalance().map(hangs).set_parallelism(1).print()
     client = env.execute_async()
     run = run_of(client)
-    wait_until(lambda: client.get_job_status().result() is JobStatus.RUNNING, "the job runs")
-    time.sleep(0.5)
+    wait_until(begun.exists, "the function hangs")
     _, process = run.processes()["stage 1, task 0"]
     client.cancel().result(60)
     wait_until(lambda: not is_alive(process), "the worker is gone", 20)

@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from penstock import Configuration, JobStatus, StreamExecutionEnvironment
+from tests.chaos.duration import SECONDS
 from tests.chaos.kafka_count_job import Counting, build
 from tests.chaos.lives import Lives, wait_for_end
 from tests.servers.kafka import Kafka
 from tests.spark.jobs import run_of
 from tests.spark.processes import kill
 
-SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "30"))
 PROGRAM = Path(__file__).parent / "programs" / "kafka_count.py"
 RECORDS = 6000
 SETTINGS = {
@@ -58,6 +58,7 @@ def choices_of_this_run() -> tuple[int, random.Random]:
     return seed, random.Random(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(int(SECONDS * 4) + 400)
 def test_workers_and_the_broker_die(kafka: Kafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seed, choices = choices_of_this_run()
@@ -104,6 +105,7 @@ def _kill_a_worker(client: Any, choices: random.Random) -> int:
     return 0
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(int(SECONDS * 4) + 400)
 def test_drivers_die(kafka: Kafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seed, choices = choices_of_this_run()

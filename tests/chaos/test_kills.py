@@ -23,11 +23,11 @@ from penstock import (
     RestartStrategies,
     StreamExecutionEnvironment,
 )
+from tests.chaos.duration import SECONDS
 from tests.chaos.faults import DRIVER_POINTS, WORKER_POINTS, FaultPlan, install
 from tests.chaos.replayed_job import Readings, build, expected, final_state
 from tests.spark.jobs import run_of
 
-SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "45"))
 READINGS = Readings()
 
 
@@ -94,6 +94,7 @@ class Round:
         self.plan.withdraw(planned)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(int(SECONDS * 3) + 200)
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_the_final_state_is_that_of_an_undisturbed_run(

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.api.data_stream import DataStream
 from penstock.execution.spark.driver.job_run import JobRun
 
-__all__ = ["collect", "per_key", "run_of", "wait_until"]
+__all__ = ["collect", "per_key", "run_of", "wait_for_back_pressure", "wait_until"]
 
 
 def collect(stream: DataStream[Any], name: str = "test") -> list[Any]:
@@ -40,3 +40,17 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = 60) 
     while not condition():
         assert time.monotonic() < deadline, f"still waiting after {seconds} s: {what}"
         time.sleep(0.02)
+
+
+def wait_for_back_pressure(client: Any) -> None:
+    """Waits until a source has sent records and then, between two reports, none: who takes them is slower."""
+    last, since = 0, time.monotonic()
+
+    def is_held_back() -> bool:
+        nonlocal last, since
+        sent = sum(report["records_out"] for report in run_of(client).metrics().values())
+        if sent != last:
+            last, since = sent, time.monotonic()
+        return sent > 0 and time.monotonic() - since > 1.2
+
+    wait_until(is_held_back, "the source is held back")

@@ -47,6 +47,7 @@ def resident_megabytes(process: int) -> int:
     return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS:")), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_memory_stays_flat_in_front_of_a_slow_sink(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     payload = "x" * SIZE

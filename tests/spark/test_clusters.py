@@ -18,7 +18,7 @@ from penstock.foundation.native import native
 from tests.spark.processes import program
 from tests.spark.test_programs import copy
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
 
 
 @contextmanager

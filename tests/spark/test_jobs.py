@@ -14,7 +14,7 @@ from penstock import JobStatus, MapFunction, StreamExecutionEnvironment, UserFun
 from penstock.errors import JobCancelledError, NotEnoughSlotsError
 from penstock.execution.spark.driver import attempt
 from tests.spark.functions import ParallelTicks, Ticks
-from tests.spark.jobs import collect, run_of, wait_until
+from tests.spark.jobs import collect, run_of, wait_for_back_pressure, wait_until
 
 
 def test_records_arrive_while_the_source_still_runs(env: StreamExecutionEnvironment) -> None:
@@ -73,8 +73,7 @@ def test_cancel_under_back_pressure(env: StreamExecutionEnvironment) -> None:
     slow = env.from_sequence(1, 1 << 40).map(lambda n: "x" * 500).rebalance().map(lambda text: time.sleep(0.05))
     slow.filter(lambda _: False).print()
     client = env.execute_async("slow")
-    wait_until(lambda: client.get_job_status().result() is JobStatus.RUNNING, "the job runs")
-    time.sleep(1)
+    wait_for_back_pressure(client)
     started = time.monotonic()
     client.cancel().result(60)
     assert time.monotonic() - started < 20

@@ -110,6 +110,7 @@ def test_kaf_15_a_keyed_count_from_kafka_to_kafka_counts_each_record_once_throug
     assert sum(bench.kafka.group_offsets(bench.group, bench.source).values()) == 1501
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_broker_that_is_killed_and_comes_back_loses_nothing(bench: Bench) -> None:
     first, second = words(0, 1000), words(1000, 1000)
