@@ -21,6 +21,7 @@ __all__ = ["ConnectedStreams", "add_two_input_step", "check_same_environment"]
 
 IN1 = TypeVar("IN1")
 IN2 = TypeVar("IN2")
+OUT = TypeVar("OUT")
 
 
 class ConnectedStreams(Generic[IN1, IN2]):
@@ -37,18 +38,22 @@ class ConnectedStreams(Generic[IN1, IN2]):
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
         )
 
-    def map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def map(self, func: CoMapFunction[IN1, IN2, OUT], output_type: Any = None) -> DataStream[OUT]:
         """Turn each record into one result; ``None`` is no result."""
         check_function(func, CoMapFunction, "map", allow_callable=False)
         return self._then(step_name("Co-Map", func), steps.CoMapStep(function=func, **self._keys()), output_type)
 
-    def flat_map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def flat_map(self, func: CoFlatMapFunction[IN1, IN2, OUT], output_type: Any = None) -> DataStream[OUT]:
         """Turn each record into any number of results."""
         check_function(func, CoFlatMapFunction, "flat_map", allow_callable=False)
         step = steps.CoFlatMapStep(function=func, **self._keys())
         return self._then(step_name("Co-Flat Map", func), step, output_type)
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def process(
+        self,
+        func: CoProcessFunction[IN1, IN2, OUT] | KeyedCoProcessFunction[Any, IN1, IN2, OUT],
+        output_type: Any = None,
+    ) -> DataStream[OUT]:
         """Put each record through a process function; on keyed streams it has state and timers."""
         is_keyed = isinstance(self.stream1, KeyedStream) or isinstance(self.stream2, KeyedStream)
         if isinstance(func, KeyedCoProcessFunction) and not is_keyed:

@@ -13,7 +13,7 @@ from penstock.graph import partitioning as ways
 from penstock.graph import steps
 from penstock.graph.multi_input_steps import JoinKind
 from penstock.graph.nodes import Chaining, Upstream
-from penstock.vocabulary.functions.basic import FilterFunction, FlatMapFunction, MapFunction
+from penstock.vocabulary.functions.basic import Collector, FilterFunction, FlatMapFunction, KeySelector, MapFunction
 from penstock.vocabulary.functions.batch import BATCH_FORMS, BatchForm, FilterBatchesFunction, MapBatchesFunction
 from penstock.vocabulary.functions.output_tag import OutputTag
 from penstock.vocabulary.functions.process import KeyedProcessFunction, ProcessFunction
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["DataStream", "SplitStream"]
 
 T = TypeVar("T")
+U = TypeVar("U")
+K = TypeVar("K")
 
 _KEYED_ONLY = frozenset(
     {"count_window", "filter_with_state", "flat_map_with_state", "map_with_state", "max", "max_by", "min", "min_by"}
@@ -59,17 +61,25 @@ class DataStream(StepSettings, Generic[T]):
 
     # -- steps that turn records into records
 
-    def map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def map(self, func: MapFunction[T, U] | Callable[[T], U], output_type: Any = None) -> DataStream[U]:
         """Turn each record into one result."""
         check_function(func, MapFunction, "map")
         return self._then(step_name("Map", func), steps.MapStep(function=func, key=self._key()), output_type)
+
+    @overload
+    def flat_map(
+        self, func: FlatMapFunction[T, U] | Callable[[T], Iterable[U] | None], output_type: Any = None
+    ) -> DataStream[U]: ...
+
+    @overload
+    def flat_map(self, func: Callable[[T, Collector[U]], object], output_type: Any = None) -> DataStream[U]: ...
 
     def flat_map(self, func: Any, output_type: Any = None) -> DataStream[Any]:
         """Turn each record into any number of results, returned, yielded or given to ``out.collect``."""
         check_function(func, FlatMapFunction, "flat_map")
         return self._then(step_name("Flat Map", func), steps.FlatMapStep(function=func, key=self._key()), output_type)
 
-    def filter(self, func: Any) -> DataStream[T]:
+    def filter(self, func: FilterFunction[T] | Callable[[T], object]) -> DataStream[T]:
         """Keep the records for which the function is true."""
         check_function(func, FilterFunction, "filter")
         return self._then(step_name("Filter", func), steps.FilterStep(function=func, key=self._key()))
@@ -86,7 +96,7 @@ class DataStream(StepSettings, Generic[T]):
         _check_form(form, "filter_batches")
         return self._then(step_name("Filter Batches", func), steps.FilterBatchesStep(function=func, form=form))
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def process(self, func: ProcessFunction[T, U], output_type: Any = None) -> DataStream[U]:
         """Put each record through a process function, which sees time and writes side outputs."""
         if isinstance(func, KeyedProcessFunction):
             message = (
@@ -115,7 +125,7 @@ class DataStream(StepSettings, Generic[T]):
             raise ProgramError(message, location())
         return self._then("Timestamps/Watermarks", steps.TimestampStep(strategy=watermark_strategy))
 
-    def assign_ascending_timestamps(self, extractor: Any) -> DataStream[T]:
+    def assign_ascending_timestamps(self, extractor: Callable[[T], int]) -> DataStream[T]:
         """Give each record its event time, which never decreases; the watermark follows 1 ms behind."""
         strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
             lambda value, _: extractor(value)
@@ -176,7 +186,7 @@ class DataStream(StepSettings, Generic[T]):
     # -- two streams
 
     @overload
-    def connect(self, ds: DataStream[Any]) -> ConnectedStreams[T, Any]: ...
+    def connect(self, ds: DataStream[U]) -> ConnectedStreams[T, U]: ...
 
     @overload
     def connect(self, ds: BroadcastStream[Any]) -> BroadcastConnectedStream[T]: ...
@@ -219,6 +229,12 @@ class DataStream(StepSettings, Generic[T]):
 
     # -- other streams
 
+    @overload
+    def key_by(self, key_selector: KeySelector[T, K] | Callable[[T], K], key_type: Any = None) -> KeyedStream[K, T]: ...
+
+    @overload
+    def key_by(self, key_selector: int | str, key_type: Any = None) -> KeyedStream[Any, T]: ...
+
     def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream[Any, T]:
         """Divide the stream by key: a callable, a ``KeySelector``, a field index or a field name."""
         from penstock.api.keyed_stream import KeyedStream
@@ -246,7 +262,7 @@ class DataStream(StepSettings, Generic[T]):
 
         return AllWindowedStream(self, window_assigner)
 
-    def get_side_output(self, output_tag: OutputTag[Any]) -> DataStream[Any]:
+    def get_side_output(self, output_tag: OutputTag[U]) -> DataStream[U]:
         """Return the stream of a side output of this step."""
         check_function(output_tag, OutputTag, "get_side_output", allow_callable=False)
         node = self._node("get_side_output")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.data_stream import DataStream
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from penstock.vocabulary.time.durations import Duration
 
 __all__ = ["StreamExecutionEnvironment"]
+
+T = TypeVar("T")
 
 _DEFAULT_NAME = "Flink Streaming Job"
 
@@ -74,14 +76,14 @@ class StreamExecutionEnvironment(EnvironmentSettings):
 
     # -- sources
 
-    def from_collection(self, collection: Iterable[Any], type_info: Any = None) -> DataStream[Any]:
+    def from_collection(self, collection: Iterable[T], type_info: Any = None) -> DataStream[T]:
         """Return a stream of the elements of a collection, in order, with parallelism 1."""
         if isinstance(collection, (str, bytes)) or not isinstance(collection, Iterable):
             message = f"from_collection() needs a list or another iterable of records, not {collection!r:.60}."
             raise ProgramError(message, location())
         return self._source("Collection Source", SourceStep(source=CollectionSource(collection)), 1, type_info)
 
-    def from_elements(self, *elements: Any) -> DataStream[Any]:
+    def from_elements(self, *elements: T) -> DataStream[T]:
         """Return a stream of the given elements, in order, with parallelism 1."""
         return self.from_collection(elements)
 
@@ -93,8 +95,8 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         return self._source("Sequence Source", SourceStep(source=NumberSequenceSource(start, end)), None, None)
 
     def from_source(
-        self, source: Source[Any], watermark_strategy: WatermarkStrategy, source_name: str, type_info: Any = None
-    ) -> DataStream[Any]:
+        self, source: Source[T], watermark_strategy: WatermarkStrategy, source_name: str, type_info: Any = None
+    ) -> DataStream[T]:
         """Return the stream of a source; the strategy is applied to each of its splits."""
         check_function(source, Source, "from_source", allow_callable=False)
         check_function(watermark_strategy, WatermarkStrategy, "from_source", allow_callable=False)

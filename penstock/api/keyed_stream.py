@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.data_stream import DataStream
 from penstock.errors import ProgramError
 from penstock.graph import steps
-from penstock.vocabulary.functions.basic import ReduceFunction
+from penstock.vocabulary.functions.basic import KeySelector, ReduceFunction
 from penstock.vocabulary.functions.process import KeyedProcessFunction, ProcessFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from penstock.api.environment import StreamExecutionEnvironment
     from penstock.api.interval_join import IntervalJoin
@@ -25,6 +25,8 @@ __all__ = ["KeyedStream"]
 
 K = TypeVar("K")
 T = TypeVar("T")
+U = TypeVar("U")
+K2 = TypeVar("K2")
 
 
 class KeyedStream(DataStream[T], Generic[K, T]):
@@ -44,11 +46,19 @@ class KeyedStream(DataStream[T], Generic[K, T]):
     def _key(self) -> Callable[[T], K]:
         return self._key_selector
 
+    @overload
+    def key_by(
+        self, key_selector: KeySelector[T, K2] | Callable[[T], K2], key_type: Any = None
+    ) -> KeyedStream[K2, T]: ...
+
+    @overload
+    def key_by(self, key_selector: int | str, key_type: Any = None) -> KeyedStream[Any, T]: ...
+
     def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream[Any, T]:
         """Divide the stream by another key."""
         return DataStream.key_by(self, key_selector, key_type)
 
-    def reduce(self, func: Any) -> DataStream[T]:
+    def reduce(self, func: ReduceFunction[T] | Callable[[T, T], T]) -> DataStream[T]:
         """Combine each record with the result so far of its key; emits on every record."""
         check_function(func, ReduceFunction, "reduce")
         return self._then(step_name("Reduce", func), steps.ReduceStep(function=func, key=self._key()))
@@ -80,11 +90,11 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         step = steps.RollingStep(kind=kind, position=position, location=location(), key=self._key())
         return self._then(kind.replace("_", " ").title(), step)
 
-    def map_with_state(self, func: Callable[[T, Any], tuple[Any, Any]]) -> DataStream[Any]:
+    def map_with_state(self, func: Callable[[T, Any], tuple[U, Any]]) -> DataStream[U]:
         """Map with one state value per key: ``func(record, state or None)`` returns the result and the new state."""
         return self._stateful("map", func)
 
-    def flat_map_with_state(self, func: Callable[[T, Any], tuple[Any, Any]]) -> DataStream[Any]:
+    def flat_map_with_state(self, func: Callable[[T, Any], tuple[Iterable[U], Any]]) -> DataStream[U]:
         """Flat-map with one state value per key: ``func`` returns an iterable of results and the new state."""
         return self._stateful("flat_map", func)
 
@@ -97,7 +107,9 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         step = steps.StatefulStep(kind=kind, function=func, key=self._key())
         return self._then(f"{kind.replace('_', ' ').title()} With State", step)
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream[Any]:
+    def process(
+        self, func: KeyedProcessFunction[K, T, U] | ProcessFunction[T, U], output_type: Any = None
+    ) -> DataStream[U]:
         """Put each record through a process function with keyed state and timers."""
         check_function(func, (KeyedProcessFunction, ProcessFunction), "process", allow_callable=False)
         return self._then(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
 
 from penstock.api.argument_checks import check_function, location, window_trigger
 from penstock.api.data_stream import DataStream
@@ -45,6 +45,7 @@ __all__ = ["AllWindowedStream", "WindowedStream", "count_window", "time_window"]
 
 K = TypeVar("K")
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class _Windows(Generic[T]):
@@ -92,6 +93,19 @@ class _Windows(Generic[T]):
         """Send elements that are too late to a side output of the result stream, instead of dropping them."""
         self._late_tag = check_function(output_tag, OutputTag, "side_output_late_data", allow_callable=False)
         return self
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: None = None,
+        output_type: Any = None,
+    ) -> DataStream[T]: ...
+
+    @overload
+    def reduce(
+        self, reduce_function: ReduceFunction[T] | Callable[[T, T], T], window_function: Any, output_type: Any = None
+    ) -> DataStream[Any]: ...
 
     def reduce(self, reduce_function: Any, window_function: Any = None, output_type: Any = None) -> DataStream[Any]:
         """Keep one value per window, combined as elements arrive."""

@@ -62,7 +62,7 @@ def build_outputs(
     except (ValueError, TypeError, LookupError) as error:
         message = f"The job of {transcript} cannot be built: {error}"
         raise ProgramError(message) from error
-    sides = {tag: result.get_side_output(OutputTag(tag)) for tag in transcript.side_outputs}
+    sides: dict[str, DataStream[Any]] = {tag: result.get_side_output(OutputTag(tag)) for tag in transcript.side_outputs}
     return {"": result, **sides}
 
 

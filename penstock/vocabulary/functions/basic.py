@@ -43,6 +43,8 @@ IN1 = TypeVar("IN1")
 IN2 = TypeVar("IN2")
 OUT = TypeVar("OUT")
 OUT_contra = TypeVar("OUT_contra", contravariant=True)
+IN_contra = TypeVar("IN_contra", contravariant=True)  # a function of more will do
+OUT_co = TypeVar("OUT_co", covariant=True)
 ACC = TypeVar("ACC")
 KEY = TypeVar("KEY")
 
@@ -87,11 +89,11 @@ class Function(ABC):  # noqa: B024 - abstract by purpose: each kind of function 
         return state
 
 
-class MapFunction(Function, Generic[IN, OUT]):
+class MapFunction(Function, Generic[IN_contra, OUT_co]):
     """Turns each record into exactly one record."""
 
     @abstractmethod
-    def map(self, value: IN) -> OUT:
+    def map(self, value: IN_contra) -> OUT_co:
         """Returns the record that takes the place of ``value``."""
 
 
@@ -107,11 +109,11 @@ class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
         """Returns the record that takes the place of a record of the second stream."""
 
 
-class FlatMapFunction(Function, Generic[IN, OUT]):
+class FlatMapFunction(Function, Generic[IN_contra, OUT_co]):
     """Turns each record into any number of records."""
 
     @abstractmethod
-    def flat_map(self, value: IN) -> Iterable[OUT] | None:
+    def flat_map(self, value: IN_contra) -> Iterable[OUT_co] | None:
         """Yields the records that take the place of ``value``; None means none."""
 
 
@@ -127,11 +129,11 @@ class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
         """Yields the records that take the place of a record of the second stream."""
 
 
-class FilterFunction(Function, Generic[T]):
+class FilterFunction(Function, Generic[IN_contra]):
     """Decides for each record whether it stays in the stream."""
 
     @abstractmethod
-    def filter(self, value: T) -> bool:
+    def filter(self, value: IN_contra) -> bool:
         """Returns True for a record that stays."""
 
 

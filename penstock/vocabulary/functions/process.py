@@ -31,6 +31,8 @@ IN = TypeVar("IN")
 IN1 = TypeVar("IN1")
 IN2 = TypeVar("IN2")
 OUT = TypeVar("OUT")
+IN_contra = TypeVar("IN_contra", contravariant=True)  # a function of more will do
+OUT_co = TypeVar("OUT_co", covariant=True)
 
 
 class ProcessContext(ABC):
@@ -49,7 +51,7 @@ class ProcessContext(ABC):
         """Sends ``value`` to the side output of that tag."""
 
 
-class ProcessFunction(Function, Generic[IN, OUT]):
+class ProcessFunction(Function, Generic[IN_contra, OUT_co]):
     """Turns each record into any number of records and sees its time."""
 
     class Context(ProcessContext):
@@ -63,15 +65,15 @@ class ProcessFunction(Function, Generic[IN, OUT]):
             """Returns whether the timer is one of event time or of processing time."""
 
     @abstractmethod
-    def process_element(self, value: IN, ctx: ProcessFunction.Context) -> Outputs[OUT]:
+    def process_element(self, value: IN_contra, ctx: ProcessFunction.Context) -> Outputs[OUT_co]:
         """Yields the results for one record."""
 
-    def on_timer(self, timestamp: int, ctx: ProcessFunction.OnTimerContext) -> Outputs[OUT]:
+    def on_timer(self, timestamp: int, ctx: ProcessFunction.OnTimerContext) -> Outputs[OUT_co]:
         """Yields the results for a timer; ``timestamp`` is the time it was set for."""
         return ()
 
 
-class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
+class KeyedProcessFunction(Function, Generic[KEY, IN_contra, OUT_co]):
     """Processes the records of a keyed stream with keyed state and timers."""
 
     class Context(ProcessContext):
@@ -89,10 +91,10 @@ class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
             """Returns whether the timer is one of event time or of processing time."""
 
     @abstractmethod
-    def process_element(self, value: IN, ctx: KeyedProcessFunction.Context) -> Outputs[OUT]:
+    def process_element(self, value: IN_contra, ctx: KeyedProcessFunction.Context) -> Outputs[OUT_co]:
         """Yields the results for one record."""
 
-    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Outputs[OUT]:
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Outputs[OUT_co]:
         """Yields the results for a timer; ``timestamp`` is the time it was set for."""
         return ()
 
