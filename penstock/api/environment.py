@@ -13,18 +13,20 @@ from penstock.api.launch import launch_configuration
 from penstock.connectors.collection import CollectionSource
 from penstock.connectors.number_sequence import NumberSequenceSource
 from penstock.errors import ProgramError
+from penstock.graph.batch_mode import choose_mode, for_batch
 from penstock.graph.explain import explain, plan_json
 from penstock.graph.guarantee import GUARANTEE_OPTION, check_guarantee, end_to_end
 from penstock.graph.ingestion_time import stamp_sources
 from penstock.graph.job import Job
 from penstock.graph.nodes import Graph, Upstream
 from penstock.graph.plan import make_plan
-from penstock.graph.settings import JobSettings
+from penstock.graph.settings import DEFAULT_SORT_MEMORY, JobSettings
 from penstock.graph.steps import SourceFunctionStep, SourceStep
 from penstock.graph.validate import validate
 from penstock.vocabulary.job import JobExecutionResult, JobID
 from penstock.vocabulary.settings.configuration import Configuration
-from penstock.vocabulary.settings.modes import TimeCharacteristic
+from penstock.vocabulary.settings.checkpoint_config import CheckpointConfig
+from penstock.vocabulary.settings.modes import RuntimeExecutionMode, TimeCharacteristic
 from penstock.vocabulary.sources.functions import ParallelSourceFunction, SourceFunction
 from penstock.vocabulary.sources.protocol import Source
 from penstock.vocabulary.time.strategy import WatermarkStrategy
@@ -217,30 +219,55 @@ class StreamExecutionEnvironment(EnvironmentSettings):
             is_chaining_enabled=self._is_chaining_enabled,
             buffer_timeout=self._buffer_timeout,
             options=self._configuration.to_dict(),
+            sort_memory=self._configuration.get_memory_size("execution.sorted-inputs.memory", DEFAULT_SORT_MEMORY),
         )
 
     def _build_job(self, job_name: str | None) -> Job:
         """Check what was added since the last job and turn it, with all it reads from, into a job."""
         settings = self._settings(job_name)
         graph = self._pending()
-        validate(graph, settings, config=self._config, checkpoints=self._checkpoint_config)
+        is_batch = choose_mode(graph, self._runtime_mode) is RuntimeExecutionMode.BATCH
+        checkpoints = CheckpointConfig() if is_batch else self._checkpoint_config
+        validate(graph, settings, config=self._config, checkpoints=checkpoints)
         required = self._configuration.get_string(GUARANTEE_OPTION, None)
-        guarantees = check_guarantee(graph, self._checkpoint_config, required)
+        guarantees = check_guarantee(graph, checkpoints, required, is_batch=is_batch)
+        if is_batch:
+            self._check_batch()
+            graph = for_batch(graph)
         job = Job(
             id=JobID.generate().to_hex_string(),
-            plan=make_plan(graph, settings),
+            plan=make_plan(graph, settings, ends_with_sinks=is_batch),
             settings=settings,
             execution_config=self._config,
-            checkpoints=self._checkpoint_config,
+            checkpoints=checkpoints,
             state_backend=self._state_backend,
             savepoint_directory=self._savepoint_directory,
             restore_path=self._restore_path,
             allows_non_restored_state=self._allows_non_restored_state,
             claim_mode=self._claim_mode,
             guarantees=tuple(map(str, guarantees)),
+            notes=self._mode_notes(is_batch=is_batch),
+            is_batch=is_batch,
         )
         self._first_pending = len(self.graph) + 1
         return job
+
+    def _check_batch(self) -> None:
+        if self._restore_path is not None:
+            message = (
+                f"A job in BATCH mode cannot start from a checkpoint or savepoint ({self._restore_path}): it keeps no"
+                " state from one run to the next. Set the runtime mode to STREAMING."
+            )
+            raise ProgramError(message, location())
+
+    def _mode_notes(self, *, is_batch: bool) -> tuple[str, ...]:
+        notes = []
+        if self._runtime_mode is RuntimeExecutionMode.AUTOMATIC:
+            why = "all sources are bounded" if is_batch else "a source is unbounded"
+            notes.append(f"runs in {'BATCH' if is_batch else 'STREAMING'} mode, because {why}")
+        if is_batch and self._checkpoint_config.is_checkpointing_enabled():
+            notes.append("takes no checkpoints: in BATCH mode lost parts are computed again")
+        return tuple(notes)
 
     def _pending(self) -> Graph:
         graph = self.graph.since(self._first_pending)

@@ -109,12 +109,7 @@ class EnvironmentSettings(CheckpointSettings):
         EnvironmentSettings._default_local_parallelism = check_parallelism(parallelism)
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
-        """Choose between streaming and batch execution; AUTOMATIC streams."""
-        if execution_mode is RuntimeExecutionMode.BATCH:
-            message = (
-                "BATCH execution is not available in this version: bounded jobs run in STREAMING mode to their end."
-            )
-            raise ProgramError(message, location())
+        """Choose between streaming and batch execution; AUTOMATIC is BATCH if all sources are bounded."""
         self._runtime_mode = execution_mode
         return self
 

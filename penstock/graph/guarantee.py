@@ -51,6 +51,10 @@ _SINKS = {
     Delivery.WRITE_AHEAD: (Level.AT_LEAST_ONCE, "repeats a part of a batch if it fails in the middle of writing it"),
     Delivery.TRANSACTIONAL: (Level.EXACTLY_ONCE, "commits with checkpoints: results show when one is complete"),
 }
+_BATCH_SINKS = {
+    Delivery.AT_LEAST_ONCE: (Level.AT_LEAST_ONCE, "writes records again where a task runs again"),
+    Delivery.TRANSACTIONAL: (Level.EXACTLY_ONCE, "commits when the whole job has succeeded"),
+}
 
 
 @dataclass(frozen=True)
@@ -66,19 +70,25 @@ class EndToEnd:
         return f"{self.level.label} into {self.sink!r} (weakest link: {self.weakest})"
 
 
-def end_to_end(graph: Graph, checkpoints: CheckpointConfig) -> list[EndToEnd]:
-    """Return the guarantee of each sink that writes somewhere; a job that only prints has nothing to guarantee."""
+def end_to_end(graph: Graph, checkpoints: CheckpointConfig, *, is_batch: bool = False) -> list[EndToEnd]:
+    """Return the guarantee of each sink that writes somewhere; a job that only prints has nothing to guarantee.
+
+    In batch the engine needs no checkpoints: what is lost is computed again, from sources that can be read again.
+    """
     found = []
     for node in graph.nodes.values():
         if not node.is_sink or isinstance(node.step, (PrintStep, CollectStep, GlobalCommitStep)):
             continue
-        parts = [_sink(node), _engine(checkpoints), *(_source(source) for source in _sources(graph, node))]
+        engine = (Level.EXACTLY_ONCE, "none") if is_batch else _engine(checkpoints)
+        parts = [_sink(node, is_batch=is_batch), engine, *(_source(source) for source in _sources(graph, node))]
         level, reason = min(parts, key=lambda part: part[0])
         found.append(EndToEnd(node.label, level, reason))
     return found
 
 
-def check_guarantee(graph: Graph, checkpoints: CheckpointConfig, required: str | None) -> list[EndToEnd]:
+def check_guarantee(
+    graph: Graph, checkpoints: CheckpointConfig, required: str | None, *, is_batch: bool = False
+) -> list[EndToEnd]:
     """Return the guarantees; refuses a job that cannot give what is asked of it, or a sink that cannot keep its word.
 
     Raises:
@@ -86,9 +96,9 @@ def check_guarantee(graph: Graph, checkpoints: CheckpointConfig, required: str |
     """
     interval = checkpoints.get_checkpoint_interval() if checkpoints.is_checkpointing_enabled() else None
     for node in graph.nodes.values():
-        if isinstance(node.step, SinkStep):
+        if isinstance(node.step, SinkStep) and not is_batch:
             node.step.sink.check(checkpoint_interval=interval, checkpoint_timeout=checkpoints.get_checkpoint_timeout())
-    guarantees = end_to_end(graph, checkpoints)
+    guarantees = end_to_end(graph, checkpoints, is_batch=is_batch)
     if required is None:
         return guarantees
     names = {level.label: level for level in Level}
@@ -109,9 +119,10 @@ def _labelled(graph: Graph, label: str) -> Iterator[Node]:
     return (node for node in graph.nodes.values() if node.label == label)
 
 
-def _sink(node: Node) -> tuple[Level, str]:
+def _sink(node: Node, *, is_batch: bool) -> tuple[Level, str]:
     owner = node.step.sink if isinstance(node.step, SinkStep) else getattr(node.step, "function", None)
-    level, reason = _SINKS[getattr(owner, "delivery", Delivery.AT_LEAST_ONCE)]
+    known = {**_SINKS, **_BATCH_SINKS} if is_batch else _SINKS
+    level, reason = known[getattr(owner, "delivery", Delivery.AT_LEAST_ONCE)]
     return level, f"the sink {node.label!r} {reason}"
 
 

@@ -36,6 +36,11 @@ class Job:
     guarantees: tuple[str, ...] = ()
     """What the job says at its start about what is seen of it after a failure."""
 
+    notes: tuple[str, ...] = ()
+    """What else it says at its start."""
+    is_batch: bool = False
+    """Whether its stages run one after the other, over input that has an end."""
+
     @property
     def name(self) -> str:
         """Return the name given to ``execute``."""

@@ -8,7 +8,7 @@ deeper stage pass through the ones between.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import ProgramError
@@ -131,8 +131,12 @@ class _Link:
     is_chained: bool
 
 
-def make_plan(graph: Graph, settings: JobSettings) -> Plan:
-    """Cut a graph into chains and stages."""
+def make_plan(graph: Graph, settings: JobSettings, *, ends_with_sinks: bool = False) -> Plan:
+    """Cut a graph into chains and stages.
+
+    With ``ends_with_sinks`` all sinks are in the last stage, as batch needs it: nothing runs again behind it, so each
+    of its subtasks has exactly one attempt that counts.
+    """
     parallelism = {node.id: settings.parallelism_of(node) for node in graph.nodes.values()}
     groups = _slot_sharing_groups(graph)
     links = [
@@ -142,6 +146,15 @@ def make_plan(graph: Graph, settings: JobSettings) -> Plan:
     ]
     chain_of = _chains(graph, links)
     depth = _depths(graph, links, chain_of)
+    if ends_with_sinks:
+        last = max(depth[chain] for chain in chain_of.values())
+        links = [
+            replace(link, is_chained=link.is_chained and not (link.target.is_sink and depth[chain_of[link.target.id]] < last))
+            for link in links
+        ]
+        chain_of = _chains(graph, links)
+        depth = _depths(graph, links, chain_of)
+        depth.update({chain_of[node.id]: last for node in graph.nodes.values() if node.is_sink})
     vertices = _vertices(graph, links, chain_of, depth, parallelism, groups, settings)
     edges = [
         Edge(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.graph.nodes import Node
 
-__all__ = ["DEFAULT_BUFFER_TIMEOUT", "JobSettings", "default_max_parallelism"]
+__all__ = ["DEFAULT_BUFFER_TIMEOUT", "DEFAULT_SORT_MEMORY", "JobSettings", "default_max_parallelism"]
 
 DEFAULT_BUFFER_TIMEOUT = 20
 """Milliseconds a record may wait in an unfilled block while its subtask is busy; an idle subtask flushes at once."""
+DEFAULT_SORT_MEMORY = 128 << 20
 _SMALLEST_MAX_PARALLELISM = 128
 _LARGEST_MAX_PARALLELISM = 1 << 15
 
@@ -26,6 +27,8 @@ class JobSettings:
     is_chaining_enabled: bool = True
     buffer_timeout: int = DEFAULT_BUFFER_TIMEOUT
     options: dict[str, Any] = field(default_factory=dict, repr=False)
+    sort_memory: int = DEFAULT_SORT_MEMORY
+    """How many bytes the records of a batch job may take in a subtask before they are sorted in files."""
 
     def parallelism_of(self, node: Node) -> int:
         """Return the parallelism of a node: its own, else that of the environment when it was added, else the job's."""

@@ -72,6 +72,11 @@ class SourceStep(Step):
     source: Any
     strategy: WatermarkStrategy | None = None
 
+    @property
+    def is_bounded(self) -> bool:
+        """Tell whether the source ends by itself."""
+        return bool(self.source.boundedness.name == "BOUNDED")
+
 
 @dataclass(frozen=True, kw_only=True)
 class SourceFunctionStep(Step):

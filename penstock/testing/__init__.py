@@ -7,6 +7,7 @@ from penstock.testing.built_job import build_job
 from penstock.testing.harness import OperatorHarness
 from penstock.testing.harness_output import Emitted, StatusChange
 from penstock.testing.harness_snapshot import HarnessSnapshot
+from penstock.testing.local_batch import LocalBatchRun
 from penstock.testing.local_checkpoints import LocalCheckpoint
 from penstock.testing.local_run import LocalRun, run_locally
 from penstock.testing.transcript import Transcript
@@ -15,6 +16,7 @@ from penstock.testing.transcript_run import SparkReplay, pytest_transcripts, rep
 __all__ = [
     "Emitted",
     "HarnessSnapshot",
+    "LocalBatchRun",
     "LocalCheckpoint",
     "LocalRun",
     "ManualClock",

@@ -19,6 +19,7 @@ from penstock.runtime.diagnostics.failure import explain_failure
 from penstock.runtime.time.watermark_alignment import AlignmentGroups
 from penstock.testing.built_job import build_job
 from penstock.testing.local_attempt import LocalAttempt
+from penstock.testing.local_batch import LocalBatchRun
 from penstock.testing.local_checkpoints import LocalCheckpoint, LocalCheckpoints
 from penstock.vocabulary.job import JobStatus
 
@@ -69,6 +70,9 @@ class LocalRun:
         restore: LocalCheckpoint | str | Path | None = None,
         restarts: bool = False,
     ) -> None:
+        if job.is_batch:
+            message = "A job in BATCH mode is not driven step by step; run_locally() and LocalBatchRun run it."
+            raise ProgramError(message)
         restore = job.restore_path if restore is None else restore
         checkpoint = LocalCheckpoint.load(restore) if isinstance(restore, (str, Path)) else restore
         self.clock = clock or ManualClock(0 if checkpoint is None else checkpoint.timestamp)
@@ -421,6 +425,7 @@ class LocalRun:
         self.collected.setdefault(collection, []).extend(values)
 
 
-def run_locally(environment: StreamExecutionEnvironment, job_name: str | None = None) -> LocalRun:
-    """Run what an environment holds, in this process, to its end."""
-    return LocalRun.of(environment, job_name).run()
+def run_locally(environment: StreamExecutionEnvironment, job_name: str | None = None) -> LocalRun | LocalBatchRun:
+    """Run what an environment holds, in this process, to its end, in the mode that it says."""
+    job = build_job(environment, job_name)
+    return LocalBatchRun(job).run() if job.is_batch else LocalRun(job).run()

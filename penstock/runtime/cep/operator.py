@@ -12,13 +12,15 @@ from penstock.errors import MissingTimestampError, ProgramError
 from penstock.runtime.cep.engine import PatternEngine
 from penstock.runtime.cep.restored_pattern import pattern_of
 from penstock.runtime.cep.waiting_events import Due, WaitingEvents
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Timestamps, Values
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.exchange.key_functions import keys_of
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.time.timers import InternalTimers, one_by_one
 from penstock.runtime.windows.late_records import LateRecords
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from penstock.graph.cep.steps import PatternStep
     from penstock.runtime.cep.half_matches import HalfMatch
     from penstock.runtime.time.timers import Bucket
@@ -103,6 +105,24 @@ class PatternOperator(Operator):
         self._woken.clear()
         self._match_all(due, timestamp)
         self.output.emit_watermark(timestamp)
+
+    def end_key(self) -> None:
+        """Match what has come, let time run out, and forget what is still half a match."""
+        timers = self.timers
+        timers.end_event_time()
+        due = self.waiting.take(MAX_TIMESTAMP) if self.step.is_event_time else {}
+        for key in self._woken:
+            due.setdefault(key, [])
+        self._woken.clear()
+        if due:
+            self._match_all(due, MAX_TIMESTAMP)
+        timers.end_processing_time()
+        for engine in self._all_engines():
+            engine.forget_all()
+        timers.begin_key()
+
+    def _all_engines(self) -> Iterable[PatternEngine]:
+        return (self.engine,)
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """Put half matches and waiting events into the state."""

@@ -17,6 +17,8 @@ from penstock.vocabulary.cep.pattern import Pattern
 from penstock.vocabulary.state.descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from penstock.graph.cep.steps import PatternSetStep
     from penstock.runtime.cep.half_matches import HalfMatch
     from penstock.runtime.cep.waiting_events import Due
@@ -38,6 +40,9 @@ class PatternSetOperator(PatternOperator):
         for name, rule in sorted(self._rules.items()):
             self._add(name, rule)
         self.context.metrics.gauge("numPatterns", lambda: len(self.engines))
+
+    def _all_engines(self) -> Iterable[PatternEngine]:
+        return self.engines.values()
 
     def close(self) -> None:
         """Close the functions."""

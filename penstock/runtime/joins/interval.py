@@ -42,6 +42,10 @@ _CLEANUPS_PER_INTERVAL = 4
 """How often a side without padding is cleaned up by marks in the time that a record is kept."""
 
 
+_AFTER_ALL = MAX_TIMESTAMP << 1
+"""Behind the end of time, by more than a record at the end of time is kept."""
+
+
 class _PairContext(ProcessJoinFunction.Context):
     """What a join function sees; one object, renewed for each pair."""
 
@@ -283,6 +287,11 @@ class IntervalJoinOperator(Operator):
         if self._delay and timestamp != MAX_TIMESTAMP:
             timestamp = max(timestamp - self._delay, MIN_TIMESTAMP)
         self.output.emit_watermark(timestamp)
+
+    def end_key(self) -> None:
+        """Let out what has found no partner, and forget the key."""
+        self._clean_up(_AFTER_ALL)
+        self._results.emit()
 
     def _clean_up(self, limit: int) -> None:
         """Forget what is over; what comes out does so in the order of time."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.runtime.exchange.elements import Timestamps, Values
     from penstock.vocabulary.windows.windows import TimeWindow
 
-__all__ = ["build_window_join"]
+__all__ = ["build_plain_window_join", "build_window_join"]
 
 _tagged = partial(tuple.__new__, TaggedUnion)  # half the price of calling the class
 
@@ -110,6 +110,11 @@ class _AlignedCoGroupOperator(_CoGroupOperator, AlignedWindowOperator):
 
 class _SessionCoGroupOperator(_CoGroupOperator, SessionOperator):
     """Event-time sessions of two streams together."""
+
+
+def build_plain_window_join(step: CoGroupStep) -> WindowOperator:
+    """Return the operator that takes windows of any kind, whatever they are."""
+    return _CoGroupOperator(step)
 
 
 def build_window_join(step: CoGroupStep) -> WindowOperator:

@@ -89,6 +89,14 @@ class Operator:
         """Pass on that the input became idle or active."""
         self.output.emit_status(is_idle)
 
+    def end_key(self) -> None:
+        """Fire all timers: in batch, all records of the current key have come; its state is dropped afterwards."""
+        timers: InternalTimers | None = getattr(self, "timers", None)
+        if timers is not None:
+            timers.end_event_time()
+            timers.end_processing_time()
+            timers.begin_key()
+
     def end_input(self) -> None:
         """Emit what is still held back: no more records come."""
 

@@ -123,6 +123,16 @@ class KeyedProcessOperator(SlicedCallsOperator):
             self.results.emit()
         self.output.emit_watermark(timestamp)
 
+    def end_key(self) -> None:
+        """Fire all timers of the key; those of event time first."""
+        self.results.begin(has_timestamps=True)
+        try:
+            self.timers.end_event_time()
+        finally:
+            self.results.emit()
+        self.timers.end_processing_time()
+        self.timers.begin_key()
+
     def _on_event_time(self, timestamp: int, bucket: Bucket) -> None:
         context, results = self._timer, self.results
         context.domain = TimeDomain.EVENT_TIME

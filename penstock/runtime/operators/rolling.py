@@ -115,4 +115,4 @@ class RollingOperator(ReduceOperator):
             add(result)
         if self.protects:
             protect_run(results)  # no function of the program has had its turn meanwhile
-        self.output.emit(results, timestamps)
+        self._emit(results, timestamps)

@@ -169,8 +169,8 @@ class SinkOperator(_SinkPart):
         committables = listed(prepare(), "prepare_commit", prepare)
         if self._emits_committables and committables:
             self.output.emit(committables, None)
-        if self._committer is not None:
-            self._prepared += committables
+        if self._committer is not None or self.context.services.get("is_batch"):
+            self._prepared += committables  # in batch, one place commits for all when the job has ended
 
     def snapshot(self, checkpoint_id: int) -> dict[str, Any]:
         """Return the writer's state and everything that is not committed yet."""

@@ -9,6 +9,7 @@ from penstock.graph import multi_input_steps, steps
 from penstock.graph.cep.steps import PatternSetStep, PatternStep
 from penstock.graph.multi_input_steps import tagged_key
 from penstock.runtime.async_io.wait import AsyncWaitOperator
+from penstock.runtime.batch.operators import BATCH_BUILDERS
 from penstock.runtime.cep.operator import PatternOperator
 from penstock.runtime.cep.pattern_set_operator import PatternSetOperator
 from penstock.runtime.exchange.key_selection import key_function
@@ -99,7 +100,7 @@ _BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
 }
 
 
-def build_operator(step: steps.Step) -> Operator:
+def build_operator(step: steps.Step, *, is_batch: bool = False) -> Operator:
     """Return a new operator for a step; what it finds keys with checks them and remembers where it failed."""
     give_own_attributes(step)
     found: dict[str, Any] = {}
@@ -110,6 +111,7 @@ def build_operator(step: steps.Step) -> Operator:
         selectors = {name: getattr(step, name, None) for name in ("key", "second_key")}
         found = {name: key_function(selector) for name, selector in selectors.items() if selector is not None}
         functions = tuple(found.values())
-    operator = _BUILDERS[type(step)](replace(step, **found) if found else step)
+    build = BATCH_BUILDERS.get(type(step)) if is_batch else None
+    operator = (build or _BUILDERS[type(step)])(replace(step, **found) if found else step)
     operator.key_functions = functions
     return operator

@@ -114,9 +114,10 @@ def build_chain(
     *,
     make_context: Callable[[Node], OperatorContext],
     make_writer: Callable[[Edge], ExchangeWriter],
+    is_batch: bool = False,
 ) -> Chain:
     """Build and wire the operators of a vertex for one subtask."""
-    operators = {node.id: build_operator(node.step) for node in vertex.nodes}
+    operators = {node.id: build_operator(node.step, is_batch=is_batch) for node in vertex.nodes}
     names = {node.id: node.label for node in vertex.nodes}
     writers: list[ExchangeWriter] = []
     receivers: dict[tuple[int, str | None], list[Receiver]] = defaultdict(list)

@@ -156,7 +156,7 @@ class Subtask:
             restored.open_chain(self.chain, self.info)
             self._replay(restored)
         if self._source is None and not self._channels:
-            self._finish()
+            self.finish()
 
     def _replay(self, restored: RestoredSubtask) -> None:
         """Process what was in flight, the last operators first: what is on its way to them is older."""
@@ -253,7 +253,7 @@ class Subtask:
         if self._gate is not None:
             self._gate.on_channel_end(number)
         if self._open_channels == 0:
-            self._finish()
+            self.finish()
 
     def _event_times(self) -> list[tuple[int, Element]]:
         """Return elements that bring the event time of each channel back to where it is now."""
@@ -285,7 +285,7 @@ class Subtask:
         answer = self._source.poll()
         if answer is Poll.FINISHED:
             self._source.finish()
-            self._in_turn(self._finish)
+            self._in_turn(self.finish)
         return answer
 
     def _in_turn(self, call: Callable[[], object]) -> None:
@@ -334,7 +334,7 @@ class Subtask:
             self._snapshots.completed(checkpoint_id)
         if self._stopping_with == checkpoint_id and not self.is_finished:
             self.cancel()
-            self._finish()
+            self.finish()
 
     def on_abort(self, checkpoint_id: int) -> None:
         """Take note that a checkpoint was given up: channels that wait for it go on, a stopped source reads on."""
@@ -349,7 +349,8 @@ class Subtask:
         if self._source is not None and not self.is_finished:
             self._source.cancel()
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """End the input: emit what is held back and tell the successors."""
         if self._snapshots is None or not self._snapshots.is_suspended:
             self.chain.end_input()
         self.chain.quiesce()

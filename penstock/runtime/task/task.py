@@ -21,7 +21,7 @@ from penstock.statestore.open_backend import open_backend
 from penstock.vocabulary.metrics import MetricGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
@@ -57,7 +57,7 @@ class Task:
         self.stage = stage
         self.index = index
         self.clock = clock
-        self.processing_time = ProcessingTimeService(clock)
+        self.processing_time = ProcessingTimeService(clock, fires_timers=not job.is_batch)
         self.outbox: list[tuple[int, bytes]] = []
         self.metrics = MetricGroup(clock.elapsed)
         is_checkpointed = job.checkpoints.is_checkpointing_enabled()
@@ -198,7 +198,7 @@ class Task:
         def writer_of(edge: Edge) -> ExchangeWriter:
             receiver = plan.vertices[edge.target]
             linked = targets_of(edge.partitioning, self.index, vertex.parallelism, receiver.parallelism)
-            channels = [self._channel(edge, target) for target in linked]
+            channels = self._channels(edge, linked)
             writer = make_writer(
                 edge.partitioning, channels, subtask=self.index, max_parallelism=receiver.max_parallelism
             )
@@ -210,6 +210,7 @@ class Task:
             plan.outputs_of(vertex.id),
             make_context=lambda node: self._context(vertex, node),
             make_writer=writer_of,
+            is_batch=self.job.is_batch,
         )
         channels = [
             (edge.id, source, edge.input)
@@ -231,6 +232,10 @@ class Task:
             subtask.checkpoint_with(SubtaskSnapshots((vertex.id, self.index), chain, self._link), self.processing_time)
         return subtask
 
+    def _channels(self, edge: Edge, targets: Iterable[int]) -> list[ChannelWriter]:
+        """Return what fills the blocks for each target of an edge."""
+        return [self._channel(edge, target) for target in targets]
+
     def _channel(self, edge: Edge, target: int) -> ChannelWriter:
         header = _HEADER.pack(edge.id, self.index, target)
         hop = self._hop(edge.id, target)
@@ -245,7 +250,7 @@ class Task:
         backend = None
         if node.step.has_keyed_state:
             backend = open_backend(
-                self.job.state_backend,
+                None if self.job.is_batch else self.job.state_backend,  # one key at a time needs no disk
                 keys,
                 operator=node.operator_id,
                 max_parallelism=vertex.max_parallelism,

@@ -56,8 +56,10 @@ class ProcessingTimeService:
     therefore never run at the same time as anything else in the task.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, fires_timers: bool = True) -> None:
         self.clock = clock
+        self.fires_timers = fires_timers
+        """Whether timers of keys fire by the clock; in batch they fire when all records of their key have come."""
         self._queue: list[tuple[int, int, ScheduledCall]] = []
         self._sequence = itertools.count()
         self._soon: deque[Callable[[], None]] = deque()

@@ -8,11 +8,12 @@ million timers for the same window end cost one heap entry.
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.foundation.native import native
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.time.processing_time import changed_lead
 from penstock.statestore.snapshot_format import EVENT_TIME, PROCESSING_TIME, Timer
 from penstock.vocabulary.time.time_values import whole_millis
@@ -35,6 +36,7 @@ OnMoment = Callable[[int, Bucket], None]
 """Called with a timestamp and the timers that fire at it, to take out and handle."""
 
 _GONE = object()
+_log = logging.getLogger("penstock.job")
 
 
 def one_by_one(on_timer: OnTimer) -> OnMoment:
@@ -100,6 +102,32 @@ class TimerQueue:
             if not bucket and self.buckets.get(timestamp) is bucket:
                 del self.buckets[timestamp]
 
+    def fire_known(self, on_moment: OnMoment) -> bool:
+        """Fire the timers that there are, in order; tell whether others were registered meanwhile, which are dropped."""
+        if not self.buckets:
+            return False
+        known = [(timestamp, list(self.buckets[timestamp])) for timestamp in sorted(self.buckets)]
+        has_dropped = False
+        for timestamp, owners in known:
+            bucket = self.buckets.get(timestamp)
+            if bucket is None:
+                continue  # deleted by those before
+            left = {owner: None for owner in owners if owner in bucket}
+            has_dropped = has_dropped or len(left) < len(bucket)
+            self.buckets[timestamp] = left
+            on_moment(timestamp, left)
+            has_dropped = has_dropped or bool(left)
+            left.clear()
+            self.buckets.pop(timestamp, None)
+        return self.clear() or has_dropped
+
+    def clear(self) -> bool:
+        """Drop all timers; tell whether there were some."""
+        has_dropped = bool(self.buckets)
+        self.buckets.clear()
+        self._heap.clear()
+        return has_dropped
+
     def __len__(self) -> int:
         return sum(len(bucket) for bucket in self.buckets.values())
 
@@ -130,6 +158,7 @@ class InternalTimers:
         self._earlier: list[tuple[int, TimerQueue]] = []
         """Timers from before the clock was set back, with the milliseconds by which they fire before their time."""
         processing_time.on_step(self._clock_was_set)
+        self._has_warned = False
         if native is not None:
             # The method of the class does the same; this one needs no frame for a moment that others wait for already.
             access = native.TimerAccess(keys, self.event_timers.buckets, self.register_event_time_timer)
@@ -180,6 +209,31 @@ class InternalTimers:
         self.current_watermark = timestamp
         self.event_timers.fire_up_to(timestamp, self._on_event_time)
 
+    def end_event_time(self) -> None:
+        """Fire all timers of event time: in batch, the current key has ended, and with it time.
+
+        As in Flink, timers that are registered meanwhile are ignored: one that registers the next one would never end.
+        """
+        self.current_watermark = MAX_TIMESTAMP
+        if self.event_timers.fire_known(self._on_event_time):
+            self._warn_of_ignored()
+
+    def end_processing_time(self) -> None:
+        """Fire all timers of processing time, behind those of event time."""
+        if self.processing_timers.fire_known(self._on_processing_time):
+            self._warn_of_ignored()
+
+    def begin_key(self) -> None:
+        """Go back to the beginning of time, for the next key."""
+        self.current_watermark = MIN_TIMESTAMP
+        if self.event_timers.clear():  # registered by those of processing time
+            self._warn_of_ignored()
+
+    def _warn_of_ignored(self) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            _log.warning("In batch, timers are ignored that are registered while the timers of a key fire at its end.")
+
     def snapshot(self) -> list[Timer]:
         """Return all timers of both domains."""
         waiting = [Timer(*timer, EVENT_TIME) for timer in self.event_timers.snapshot()]
@@ -215,6 +269,8 @@ class InternalTimers:
         self._schedule_wake_up()
 
     def _schedule_wake_up(self) -> None:
+        if not self._processing_time.fires_timers:
+            return
         first = self.processing_timers.first()
         if self._earlier:
             known = [due for due in (first, *map(_due, self._earlier)) if due is not None]

@@ -212,6 +212,14 @@ class WindowOperator(Operator):
         self._flush()
         self.output.emit_watermark(timestamp)
 
+    def end_key(self) -> None:
+        """Fire all windows of the key."""
+        self.timers.end_event_time()
+        self._flush()
+        self.timers.end_processing_time()
+        self._flush()
+        self.timers.begin_key()
+
     def end_input(self) -> None:
         """Emit what has fired."""
         self._flush()

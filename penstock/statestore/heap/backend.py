@@ -92,6 +92,11 @@ class HeapStateBackend(KeyedStateBackend):
         table.is_exposed = True
         return table.entries(namespace)
 
+    def forget_all(self) -> None:
+        """Drop the content of all states; the handles stay as they are."""
+        for table in self._tables.values():
+            table.forget_all()
+
     @property
     def is_empty(self) -> bool:
         """Tell whether no state is known."""

@@ -153,6 +153,17 @@ class HeapTable:
             found = self.namespaces[namespace] = {}
         return found
 
+    def forget_all(self) -> None:
+        """Drops all content; the dictionaries that handles look into stay."""
+        namespaces = self.namespaces
+        if len(namespaces) > 1 or (namespaces and None not in namespaces):
+            in_use = {id(_live(user._entries)) for user in self._users}
+            for namespace in [name for name, entries in namespaces.items() if id(entries) not in in_use]:
+                if namespace is not None:
+                    del namespaces[namespace]
+        for entries in namespaces.values():
+            entries.clear()
+
     def view(self, namespace: Any) -> Entries:
         """Returns what a handle looks into: the dictionary, or its guard while a snapshot is being stored."""
         found = self.namespaces.get(namespace)

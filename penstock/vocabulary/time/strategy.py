@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from penstock.vocabulary.time.durations import TimeLength
 
-__all__ = ["WatermarkAlignment", "WatermarkStrategy"]
+__all__ = ["TimestampsOnly", "WatermarkAlignment", "WatermarkStrategy"]
 
 _ALIGNMENT_UPDATE_INTERVAL_MS = 1000
 
@@ -231,3 +231,27 @@ class _LegacyStrategy(WatermarkStrategy):
 
     def __repr__(self) -> str:
         return f"WatermarkStrategy({type(self._assigner).__qualname__})"
+
+
+class TimestampsOnly(WatermarkStrategy):
+    """Gives records the timestamps of another strategy, and makes no watermarks."""
+
+    def __init__(self, origin: WatermarkStrategy) -> None:
+        self._origin = origin
+
+    @property
+    def timestamp_assigner(self) -> TimestampAssigner | None:
+        return self._origin.timestamp_assigner
+
+    @property
+    def makes_watermarks(self) -> bool:
+        return False
+
+    def isolated(self) -> Self:
+        return type(self)(self._origin.isolated())
+
+    def create_watermark_generator(self, context: Any) -> WatermarkGenerator[Any]:
+        return NoWatermarksGenerator()
+
+    def __repr__(self) -> str:
+        return f"timestamps of {self._origin!r}"
