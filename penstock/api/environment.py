@@ -24,8 +24,8 @@ from penstock.graph.settings import DEFAULT_SORT_MEMORY, JobSettings
 from penstock.graph.steps import SourceFunctionStep, SourceStep
 from penstock.graph.validate import validate
 from penstock.vocabulary.job import JobExecutionResult, JobID
+from penstock.vocabulary.settings.checkpoints import CheckpointConfig
 from penstock.vocabulary.settings.configuration import Configuration
-from penstock.vocabulary.settings.checkpoint_config import CheckpointConfig
 from penstock.vocabulary.settings.modes import RuntimeExecutionMode, TimeCharacteristic
 from penstock.vocabulary.sources.functions import ParallelSourceFunction, SourceFunction
 from penstock.vocabulary.sources.protocol import Source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+
 from penstock.errors import ProgramError
 from penstock.graph.multi_input_steps import CoGroupStep, TwoInputStep
 from penstock.graph.nodes import Chaining, Graph, Node

@@ -149,7 +149,10 @@ def make_plan(graph: Graph, settings: JobSettings, *, ends_with_sinks: bool = Fa
     if ends_with_sinks:
         last = max(depth[chain] for chain in chain_of.values())
         links = [
-            replace(link, is_chained=link.is_chained and not (link.target.is_sink and depth[chain_of[link.target.id]] < last))
+            replace(
+                link,
+                is_chained=link.is_chained and not (link.target.is_sink and depth[chain_of[link.target.id]] < last),
+            )
             for link in links
         ]
         chain_of = _chains(graph, links)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import ProgramError
+from penstock.foundation.clock import ManualClock
 from penstock.graph.packing import pack_job, unpack_job
 from penstock.runtime.batch.commits import commit_all
 from penstock.runtime.batch.outcome import CollectedPart, Committables, PrintedPart
 from penstock.runtime.batch.task import BatchTask
-from penstock.foundation.clock import ManualClock
 from penstock.runtime.diagnostics.failure import explain_failure
 from penstock.testing.built_job import build_job
 from penstock.testing.local_splits import LocalSplits

@@ -36,7 +36,13 @@ class _BatchChannel(ChannelWriter):
 
 
 def bucket_channels(
-    edge: Edge, receiver: Vertex, sender: int, targets: Iterable[int], *, hop: Callable[[int], int], put: Callable[[Row], None]
+    edge: Edge,
+    receiver: Vertex,
+    sender: int,
+    targets: Iterable[int],
+    *,
+    hop: Callable[[int], int],
+    put: Callable[[Row], None],
 ) -> list[ChannelWriter]:
     """Return the channels of an edge: one per target, or one per bucket of each target where records have keys."""
     step = receiver.head.step
@@ -48,7 +54,7 @@ def bucket_channels(
     elif not is_keyed:
         # What is broadcast is there before the rest comes.
         is_first = isinstance(edge.partitioning, Broadcast) or (isinstance(step, BroadcastProcessStep) and edge.input)
-        buckets = range(0, 1) if is_first else range(1, 2)
+        buckets = range(1) if is_first else range(1, 2)
     phase = KEYED if is_keyed else UNKEYED
 
     def channel(target: int, bucket: int) -> ChannelWriter:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from penstock.connectors.sink_protocol import WriterContext
 from penstock.errors import JobFailedError, PenstockError
 from penstock.graph.packing import own_copy
-from penstock.runtime.task.context import OperatorContext, SubtaskInfo, open_function
-from penstock.runtime.diagnostics.failure import explain_unusable
-from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.runtime.calls.unusable_results import listed
+from penstock.runtime.diagnostics.failure import explain_unusable
+from penstock.runtime.task.context import OperatorContext, SubtaskInfo, open_function
+from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
 from penstock.vocabulary.functions.basic import Function
 from penstock.vocabulary.metrics import MetricGroup
@@ -23,10 +23,10 @@ from penstock.vocabulary.unusable_value import UnusableValueError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
     from penstock.graph.nodes import Node
     from penstock.runtime.batch.outcome import Committables
-    from penstock.foundation.clock import Clock
 
 __all__ = ["commit_all"]
 

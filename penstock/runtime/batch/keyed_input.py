@@ -45,9 +45,7 @@ class KeyedInput:
         memory: How many bytes the records of a bucket may take before they are sorted in files.
     """
 
-    def __init__(
-        self, subtask: Subtask, inputs: Mapping[int, int], settle: Callable[[], None], memory: int
-    ) -> None:
+    def __init__(self, subtask: Subtask, inputs: Mapping[int, int], settle: Callable[[], None], memory: int) -> None:
         head = subtask.chain.head
         self._subtask = subtask
         self._head = head

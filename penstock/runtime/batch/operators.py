@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.graph import steps
 from penstock.graph.multi_input_steps import CoGroupStep
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP
-from penstock.runtime.operators.rolling import ReduceOperator, RollingOperator
 from penstock.runtime.joins.window import build_plain_window_join
+from penstock.runtime.operators.rolling import ReduceOperator, RollingOperator
 from penstock.runtime.windows.operator import WindowOperator
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from penstock.runtime.task.task import Task
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
     from penstock.graph.plan import Edge
-    from penstock.foundation.clock import Clock
-    from penstock.runtime.task.subtask import Subtask
     from penstock.runtime.exchange.writer import ChannelWriter
+    from penstock.runtime.task.subtask import Subtask
 
 __all__ = ["BatchTask"]
 

@@ -241,16 +241,20 @@ class TimestampsOnly(WatermarkStrategy):
 
     @property
     def timestamp_assigner(self) -> TimestampAssigner | None:
+        """Return the assigner of the other strategy."""
         return self._origin.timestamp_assigner
 
     @property
     def makes_watermarks(self) -> bool:
+        """Tell that there are none."""
         return False
 
     def isolated(self) -> Self:
+        """Return the same with stateful parts of its own."""
         return type(self)(self._origin.isolated())
 
     def create_watermark_generator(self, context: Any) -> WatermarkGenerator[Any]:
+        """Return a generator that emits nothing."""
         return NoWatermarksGenerator()
 
     def __repr__(self) -> str:
