@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import ProgramError
@@ -105,9 +106,9 @@ class LocalBatchRun:
                 for some in task.run(rows):
                     sent += some
             except Exception as error:
+                with contextlib.suppress(Exception):  # the first error is the one that counts
+                    task.close()
                 raise explain_failure(error, task) from error
-            finally:
-                task.close()
             if not self._loses(stage, index, attempt):
                 return sent, task.take_parts()
             attempt += 1

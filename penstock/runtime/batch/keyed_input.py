@@ -54,9 +54,7 @@ class KeyedInput:
         self._limit = sort_limit(memory)
         self._entries = (head.process, head.process_second)
         functions: tuple[KeyFunction, ...] = head.key_functions
-        keyed = sorted({*inputs.values()} & set(range(2)))
-        # An input without keys has no function among them; it was read before.
-        self._key_functions = dict(zip(keyed, functions, strict=False)) if len(functions) > 1 else None
+        self._key_functions = functions if len(functions) > 1 else None
         self._key_function = functions[0]
         state = head.context.state
         assert isinstance(state, HeapStateBackend)
@@ -118,8 +116,8 @@ class KeyedInput:
                 else:
                     group[0].append(value)
                     group[1].append(time)
+        number = runs[0][0] if runs else 0
         del runs, values
-        number = next(iter(self._inputs.values()))
         for of_key, its_times in groups.values():
             self._process(number, *_sorted_by_time(of_key, its_times if times is not None else None))
             self._end_key()

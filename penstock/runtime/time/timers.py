@@ -103,7 +103,7 @@ class TimerQueue:
                 del self.buckets[timestamp]
 
     def fire_known(self, on_moment: OnMoment) -> bool:
-        """Fire the timers that there are, in order; tell whether others were registered meanwhile, which are dropped."""
+        """Fire the timers that there are, in order; tell whether some were registered meanwhile: those are dropped."""
         if not self.buckets:
             return False
         known = [(timestamp, list(self.buckets[timestamp])) for timestamp in sorted(self.buckets)]
@@ -157,7 +157,8 @@ class InternalTimers:
         self._wake_up: ScheduledCall | None = None
         self._earlier: list[tuple[int, TimerQueue]] = []
         """Timers from before the clock was set back, with the milliseconds by which they fire before their time."""
-        processing_time.on_step(self._clock_was_set)
+        if processing_time.fires_timers:
+            processing_time.on_step(self._clock_was_set)
         self._has_warned = False
         if native is not None:
             # The method of the class does the same; this one needs no frame for a moment that others wait for already.
@@ -189,12 +190,22 @@ class InternalTimers:
         """Register a processing-time timer for the current key."""
         if type(timestamp) is not int:
             timestamp = whole_millis(timestamp, "register_processing_time_timer() was given")
+        if not self._processing_time.fires_timers:
+            self._register_for_end(timestamp, namespace)
+            return
         if timestamp not in self.processing_timers.buckets:
             self._processing_time.look()  # first: what was registered before the clock was set back is kept apart
         if self._earlier and any(timers.has(timestamp, self.keys.key, namespace) for _, timers in self._earlier):
             return
         if self.processing_timers.add(timestamp, self.keys.key, namespace):
             self._schedule_wake_up()
+
+    def _register_for_end(self, timestamp: int, namespace: Any) -> None:
+        """Register a processing-time timer in batch: it fires when the key ends, unless it comes from one that does."""
+        if self.current_watermark == MAX_TIMESTAMP:
+            self._warn_of_ignored()
+        else:
+            self.processing_timers.add(timestamp, self.keys.key, namespace)
 
     def delete_processing_time_timer(self, timestamp: int, namespace: Any = None) -> None:
         """Delete a processing-time timer of the current key."""
