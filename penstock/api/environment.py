@@ -35,6 +35,7 @@ from penstock.vocabulary.types.rows import Row
 if TYPE_CHECKING:
     from penstock.connectors.files.formats.bulk import BulkFormat
     from penstock.connectors.files.formats.stream import StreamFormat
+    from penstock.execution.spark.batch.job_run import BatchRun
     from penstock.execution.spark.driver.job_run import JobRun
     from penstock.vocabulary.time.durations import Duration
 
@@ -274,7 +275,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         is_ingestion_time = self.get_stream_time_characteristic() is TimeCharacteristic.IngestionTime
         return stamp_sources(graph) if is_ingestion_time else graph
 
-    def _start(self, job_name: str | None) -> JobRun:
+    def _start(self, job_name: str | None) -> JobRun | BatchRun:
         job = self._build_job(job_name)
         # Imported here, so that building a program needs no Spark.
         from penstock.execution.spark.driver.job_run import start_job

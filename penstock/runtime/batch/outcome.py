@@ -6,10 +6,13 @@ Spark takes the result of. That is what makes output exactly once.
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CollectedPart", "Committables", "Part", "PrintedPart"]
+import cloudpickle
+
+__all__ = ["CollectedPart", "Committables", "Part", "PrintedPart", "pack_part", "unpack_part"]
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,17 @@ class Committables:
 
 
 Part = PrintedPart | CollectedPart | Committables
+
+
+def pack_part(part: Part) -> bytes:
+    """Return a part in bytes; classes of the program are referred to by name where that is possible."""
+    try:
+        return pickle.dumps(part, protocol=5)
+    except Exception:  # lambdas, local classes
+        return bytes(cloudpickle.dumps(part, protocol=5))
+
+
+def unpack_part(packed: bytes) -> Part:
+    """Return the part that some bytes hold."""
+    part: Part = pickle.loads(packed)
+    return part

@@ -23,6 +23,7 @@ __all__ = [
     "Declined",
     "Failed",
     "Finished",
+    "Go",
     "Metrics",
     "Printed",
     "Register",
@@ -115,6 +116,11 @@ class Cancel:
     """The milliseconds between two interrupts."""
     timeout: int = 0
     """The milliseconds after which the task is ended with its process; 0 is never."""
+
+
+@dataclass(frozen=True)
+class Go:
+    """To a task of a batch job: begin; no other attempt of the same task is at work."""
 
 
 @dataclass(frozen=True)

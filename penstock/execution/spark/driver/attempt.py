@@ -33,6 +33,7 @@ from penstock.runtime.time.watermark_alignment import AlignmentGroups
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from penstock.execution.spark.driver.checkpoints import Checkpoints
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
     from penstock.graph.job import Job
 
-__all__ = ["Attempt"]
+__all__ = ["Attempt", "addresses_of", "first_lines"]
 
 _log = logging.getLogger("penstock.job")
 
@@ -99,7 +100,7 @@ class Attempt:
         self._is_over = False
         config = job.execution_config
         self._cancel = Cancel(config.get_task_cancellation_interval(), config.get_task_cancellation_timeout())
-        host, advertised = self._addresses()
+        host, advertised = addresses_of(self._context)
         self._server = ControlServer(host, self._on_message, self._on_closed, advertised=advertised)
         checkpoints.attempt_begins(self._server, self.fail)
 
@@ -145,14 +146,6 @@ class Attempt:
         """End the attempt as if a task had failed."""
         with self._changed:
             self._fail(Failed(JobFailedError(f"The job {self._job.name!r} failed: {reason}"), ""))
-
-    def _addresses(self) -> tuple[str, str]:
-        """Return the address to listen at and the one under which executors reach it."""
-        if str(self._context.master).startswith("local"):
-            return "127.0.0.1", "127.0.0.1"
-        conf = self._context.getConf()
-        advertised = str(conf.get("spark.driver.host", "127.0.0.1"))
-        return str(conf.get("spark.driver.bindAddress", advertised)), advertised
 
     def _on_message(self, sender: Register, message: Any) -> None:
         if isinstance(message, (Printed, Collected)):
@@ -263,7 +256,7 @@ class Attempt:
                 return self._failure.error
             if self._lost is not None:
                 return self._lost_error(self._lost, error)
-        return JobFailedError(f"Spark ended the job {self._job.name!r}: {_first_lines(error)}")
+        return JobFailedError(f"Spark ended the job {self._job.name!r}: {first_lines(error)}")
 
     def _lost_error(self, lost: Register, error: Exception) -> WorkerLostError:
         stage, index = lost.task
@@ -272,12 +265,21 @@ class Attempt:
             f"A worker of the job {self._job.name!r} died: process {lost.process} on {lost.host}, which ran"
             f" subtask {index + 1} of stage {stage} ({steps}). It may have been killed,"
             " have run out of memory, or have crashed in native code.\n"
-            f"  Spark says: {_first_lines(error)}"
+            f"  Spark says: {first_lines(error)}"
         )
         return WorkerLostError(message)
 
 
-def _first_lines(error: Exception) -> str:
+def addresses_of(context: SparkContext) -> tuple[str, str]:
+    """Return the address to listen at and the one under which executors reach it."""
+    if str(context.master).startswith("local"):
+        return "127.0.0.1", "127.0.0.1"
+    conf = context.getConf()
+    advertised = str(conf.get("spark.driver.host", "127.0.0.1"))
+    return str(conf.get("spark.driver.bindAddress", advertised)), advertised
+
+
+def first_lines(error: Exception) -> str:
     """Return what Spark says without its stack trace."""
     text = str(getattr(error, "java_exception", None) or error)
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]

@@ -20,10 +20,12 @@ from penstock.errors import (
     PenstockError,
     StateRestoreError,
 )
+from penstock.execution.spark.batch.job_run import BatchRun, start_batch
 from penstock.execution.spark.control.messages import Collected, Printed
 from penstock.execution.spark.driver.attempt import Attempt
 from penstock.execution.spark.driver.checkpoints import Checkpoints
 from penstock.execution.spark.driver.collector import Collector
+from penstock.execution.spark.driver.results import print_lines, summed_counters
 from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import SourceSplits
@@ -46,12 +48,15 @@ __all__ = ["JobRun", "start_job"]
 
 _log = logging.getLogger("penstock.job")
 _LOOK_INTERVAL_MILLIS = 1000
-_printing = threading.Lock()
-_running: weakref.WeakSet[JobRun] = weakref.WeakSet()
+_running: weakref.WeakSet[JobRun | BatchRun] = weakref.WeakSet()
 
 
-def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]) -> JobRun:
+def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]) -> JobRun | BatchRun:
     """Find a session with room for the job and start it; returns once it is submitted."""
+    if job.is_batch:
+        batch = start_batch(job, session=session, python_files=python_files)
+        _running.add(batch)
+        return batch
     storage = JobStorage.of(job, files_of)  # what cannot work is refused before Spark is asked for anything
     job = storage.job
     slots = job.plan.spark_slots
@@ -101,8 +106,8 @@ class JobRun:
             self.web_address(),
             accelerator,
         )
-        for guarantee in self.job.guarantees:
-            print(f"penstock: job {self.job.name!r}: {guarantee}", file=sys.stderr)
+        for line in (*self.job.notes, *self.job.guarantees):
+            print(f"penstock: job {self.job.name!r}: {line}", file=sys.stderr)
         self._thread.start()
 
     def status(self) -> JobStatus:
@@ -243,9 +248,7 @@ class JobRun:
     def _on_data(self, message: Any) -> None:
         match message:
             case Printed(lines=lines):
-                with _printing:  # tasks print from threads of their own, and lines must not be torn
-                    sys.stdout.write("\n".join([*lines, ""]))
-                    sys.stdout.flush()
+                print_lines(lines)
             case Collected(collection=collection, block=block):
                 self._collector.put(collection, block)
 
@@ -260,18 +263,9 @@ class JobRun:
             self._future.complete_exceptionally(error)
         else:
             self._status = JobStatus.FINISHED
-            self._future.complete(JobExecutionResult(self.job_id, runtime, self._accumulators()))
+            metrics = {} if self._attempt is None else self._attempt.metrics
+            self._future.complete(JobExecutionResult(self.job_id, runtime, summed_counters(metrics.values())))
         self._checkpoints.answer_stop(has_stopped=self._status is JobStatus.FINISHED)
-
-    def _accumulators(self) -> dict[str, Any]:
-        attempt = self._attempt
-        totals: dict[str, Any] = {}
-        for values in () if attempt is None else attempt.metrics.values():
-            for name, value in values.get("metrics", {}).items():
-                if isinstance(value, (int, float)) and not isinstance(value, bool):
-                    short = name.rpartition(".")[2]
-                    totals[short] = totals.get(short, 0) + value
-        return totals
 
 
 @atexit.register

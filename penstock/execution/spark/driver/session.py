@@ -29,6 +29,8 @@ _LOCAL_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 start and takes the workers' cores: on two of them a keyed count made 1.0 to 1.3 million records a second with
 it, 1.6 to 2.1 without."""
 _REGISTRATION_SECONDS = 20.0
+_BATCH_FAILURES = 4
+"""How often a task of a batch job may be lost before the job fails: what Spark itself takes for right."""
 
 _lock = threading.Lock()
 _own_session: SparkSession | None = None
@@ -36,7 +38,9 @@ _used_slots: dict[str, int] = {}
 _lent_settings = LentSettings()
 
 
-def find_session(given: SparkSession | None, options: dict[str, Any], slots: int) -> SparkSession:
+def find_session(
+    given: SparkSession | None, options: dict[str, Any], slots: int, *, is_batch: bool = False
+) -> SparkSession:
     """Return the session for a job: the given one, the active one, or a new one as the ``spark.*`` options say."""
     global _own_session
     with _lock:
@@ -46,8 +50,10 @@ def find_session(given: SparkSession | None, options: dict[str, Any], slots: int
             session.stop()
             session = None
         if session is None:
-            session = _own_session = _create_session(options, slots)
+            session = _own_session = _create_session(options, slots, is_batch=is_batch)
     check_version(session.version)
+    if is_batch:
+        return session
     _check_settings(session)
     if _local_slots(str(session.sparkContext.master)) is not None:
         install_gate()  # for a session that the program has started itself
@@ -73,8 +79,8 @@ def _is_too_small(session: SparkSession, slots: int) -> bool:
     return str(session.sparkContext.master).startswith("local[") and slot_count(session) < slots and not _used_slots
 
 
-def _create_session(options: dict[str, Any], slots: int) -> SparkSession:
-    settings = _settings(options, slots)
+def _create_session(options: dict[str, Any], slots: int, *, is_batch: bool) -> SparkSession:
+    settings = _settings(options, slots, is_batch=is_batch)
     local_slots = _local_slots(settings["spark.master"])
     if local_slots is not None and local_slots < slots:
         raise _not_enough(slots, local_slots, 0, settings["spark.master"])
@@ -97,10 +103,12 @@ def _create_session(options: dict[str, Any], slots: int) -> SparkSession:
     return session
 
 
-def _settings(options: dict[str, Any], slots: int) -> dict[str, str]:
+def _settings(options: dict[str, Any], slots: int, *, is_batch: bool) -> dict[str, str]:
+    retries = f",{_BATCH_FAILURES}" if is_batch else ""
     settings = {
         **CORE_SETTINGS,
-        "spark.master": os.environ.get("MASTER", f"local[{max(_LOCAL_SLOTS, slots)}]"),
+        **({"spark.task.maxFailures": str(_BATCH_FAILURES)} if is_batch else {}),
+        "spark.master": os.environ.get("MASTER", f"local[{max(_LOCAL_SLOTS, slots)}{retries}]"),
         "spark.app.name": "penstock",
         "spark.sql.adaptive.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

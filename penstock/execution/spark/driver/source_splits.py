@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.graph.plan import Vertex
     from penstock.vocabulary.sources.protocol import SourceSplit
 
-__all__ = ["SourceSplits"]
+__all__ = ["SourceSplits", "numbered_splits"]
 
 _log = logging.getLogger("penstock.job")
 
@@ -72,8 +72,16 @@ class SourceSplits:
                     server.send((vertex.stage, index), AddSplits(vertex.id, mine))
 
 
-def _enumerate(vertex: Vertex, node: Node, source: Any, access: CheckpointAccess) -> SplitEnumeration:
-    restored = restored_splits(access.states, access.files, vertex.id, node.operator_id)
+def numbered_splits(job: Job) -> dict[str, dict[int, SourceSplit]]:
+    """Return the splits of each source of a job that starts from nothing, by operator id."""
+    return {
+        node.operator_id: dict(_enumerate(vertex, node, source, None).splits)
+        for vertex, node, source in split_sources(job.plan)
+    }
+
+
+def _enumerate(vertex: Vertex, node: Node, source: Any, access: CheckpointAccess | None) -> SplitEnumeration:
+    restored = None if access is None else restored_splits(access.states, access.files, vertex.id, node.operator_id)
     try:
         return SplitEnumeration(source, vertex.parallelism, restored)
     except UnusableValueError as error:

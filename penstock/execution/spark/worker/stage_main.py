@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from penstock.graph.job import Job
 
-__all__ = ["StageMain"]
+__all__ = ["StageMain", "load_job"]
 
 _REPORT_INTERVAL_MILLIS = 1000
 _RELEASE_SECONDS = 10.0
@@ -129,7 +129,7 @@ class StageMain:
         try:
             if self.attempt == 0 and self.access.takes_checkpoints:
                 try_checkpoint_directory(self.access.storage)  # the driver could; this machine may be set up otherwise
-            job = self._load()
+            job = load_job(self.payload, self.search_path, has_alias=self.has_alias)
             task = Task(
                 job,
                 self.stage,
@@ -165,22 +165,24 @@ class StageMain:
         if self.stage > 0 and inbox.is_ended and not inbox.has_blocks() and not task.is_finished:
             raise InputLostError
 
-    def _load(self) -> Job:
-        if self.has_alias:
-            install_alias()
-        for entry in self.search_path:
-            if entry not in sys.path and Path(entry).exists():
-                sys.path.append(entry)
-        try:
-            job = unpack_job(self.payload)
-        except (ImportError, AttributeError) as error:
-            message = (
-                f"The job cannot be unpickled in a worker: {error}. A module of the program is not there; send it with"
-                " env.add_python_file(), or install it on the workers."
-            )
-            raise SerializationError(message) from error
-        _publish_program_classes()
-        return job
+
+def load_job(payload: bytes, search_path: tuple[str, ...], *, has_alias: bool) -> Job:
+    """Return the job in a worker, which finds the program's modules where the driver does."""
+    if has_alias:
+        install_alias()
+    for entry in search_path:
+        if entry not in sys.path and Path(entry).exists():
+            sys.path.append(entry)
+    try:
+        job = unpack_job(payload)
+    except (ImportError, AttributeError) as error:
+        message = (
+            f"The job cannot be unpickled in a worker: {error}. A module of the program is not there; send it with"
+            " env.add_python_file(), or install it on the workers."
+        )
+        raise SerializationError(message) from error
+    _publish_program_classes()
+    return job
 
 
 def _obey(message: Any, inbox: Inbox, cancellation: Cancellation, limits: dict[str, int], tasks: list[Task]) -> None:
