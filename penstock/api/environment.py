@@ -201,8 +201,11 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         settings = self._settings(None)
         graph = self._pending()
         validate(graph, settings, config=self._config, checkpoints=self._checkpoint_config)
-        guarantees = end_to_end(graph, self._checkpoint_config)
-        return "\n".join([explain(graph, settings), *(f"Guarantee: {guarantee}" for guarantee in guarantees)])
+        is_batch = choose_mode(graph, self._runtime_mode) is RuntimeExecutionMode.BATCH
+        guarantees = end_to_end(graph, self._checkpoint_config, is_batch=is_batch)
+        return "\n".join(
+            [explain(graph, settings, is_batch=is_batch), *(f"Guarantee: {guarantee}" for guarantee in guarantees)]
+        )
 
     def close(self) -> None:
         """Stop the Spark session, if this environment created it."""

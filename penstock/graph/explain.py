@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from penstock.graph.batch_mode import for_batch
 from penstock.graph.partitioning import Forward, Rebalance
 from penstock.graph.plan import Plan, Vertex, make_plan
 
@@ -49,13 +50,18 @@ def _json_node(graph: Graph, node: Node, settings: JobSettings) -> dict[str, Any
     return shown
 
 
-def explain(graph: Graph, settings: JobSettings) -> str:
+def explain(graph: Graph, settings: JobSettings, *, is_batch: bool = False) -> str:
     """Return the plan as text: stages, chains, exchanges, slots."""
-    plan = make_plan(graph, settings)
+    plan = make_plan(for_batch(graph), settings, ends_with_sinks=True) if is_batch else make_plan(graph, settings)
+    slots = (
+        "runs stage by stage (BATCH) and needs one Spark task slot"
+        if is_batch
+        else f"needs {plan.spark_slots} Spark task slots at the same time (Flink would share {plan.flink_slots} slots)"
+    )
     lines = [
         f"Job {settings.name!r}: {len(plan.vertices)} chains, {plan.subtasks} subtasks,"
         f" {len(plan.stages)} Spark stages",
-        f"  needs {plan.spark_slots} Spark task slots at the same time (Flink would share {plan.flink_slots} slots)",
+        f"  {slots}",
     ]
     for stage in plan.stages:
         lines.append(f"Stage {stage.index} (parallelism {stage.parallelism})")

@@ -10,7 +10,15 @@ from tests.architecture.source_tree import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "options.md"
 SECTIONS = {
-    "The job": ("parallelism.", "pipeline.", "execution.runtime-mode", "execution.buffer-timeout", "python.", "task."),
+    "The job": (
+        "parallelism.",
+        "pipeline.",
+        "execution.runtime-mode",
+        "execution.sorted-inputs",
+        "execution.buffer-timeout",
+        "python.",
+        "task.",
+    ),
     "Checkpoints and savepoints": ("execution.checkpointing.", "execution.state-recovery."),
     "Restarts": ("restart-strategy.",),
     "State": ("state.",),

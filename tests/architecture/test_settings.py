@@ -13,7 +13,6 @@ from penstock import (
     ExecutionConfig,
     FileSystemCheckpointStorage,
     ProgramError,
-    RuntimeExecutionMode,
     SlotSharingGroup,
     StateTtlConfig,
 )
@@ -26,7 +25,6 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "ExecutionConfig.enable_force_kryo": lambda: ExecutionConfig().enable_force_kryo(),
     "ExecutionConfig.enable_force_avro": lambda: ExecutionConfig().enable_force_avro(),
     "ExecutionConfig.disable_generic_types": lambda: ExecutionConfig().disable_generic_types(),
-    "EnvironmentSettings.set_runtime_mode": lambda: environment().set_runtime_mode(RuntimeExecutionMode.BATCH),
 }
 """Setters that nothing reads because they are refused, with a call that is."""
 
@@ -40,7 +38,6 @@ HOLDS = {
 
 EXPLAINED = {
     "penstock/api/checkpoint_settings.py:CheckpointSettings._rocksdb_configuration": "set_state_backend() reads it",
-    "penstock/api/environment_settings.py:EnvironmentSettings._runtime_mode": "BATCH is refused, the others stream",
     "penstock/api/keyed_stream.py:KeyedStream._key_type": "a key is what its selector returns, whatever is declared",
     "penstock/connectors/mysql/jdbc.py:JdbcConnectionOptions._driver_name": "drivers of other databases are refused",
     "penstock/vocabulary/sinks/protocol.py:WriterContext.restored_checkpoint": "writers of the program read it",

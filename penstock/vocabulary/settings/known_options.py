@@ -52,7 +52,14 @@ _PIPELINE = (
         "pipeline.global-job-parameters", "key:value, key:value", "none",
         "Parameters of your own, which functions read from their runtime context.",
     ),
-    KnownOption("execution.runtime-mode", "STREAMING or AUTOMATIC", "STREAMING", "BATCH is refused."),
+    KnownOption(
+        "execution.runtime-mode", "STREAMING, BATCH or AUTOMATIC", "STREAMING",
+        "Whether a job streams or runs stage by stage over bounded input; AUTOMATIC looks at the sources.",
+    ),
+    KnownOption(
+        "execution.sorted-inputs.memory", "memory size", "128 mb",
+        "In batch, how much memory the records that a subtask groups by key may take before they are sorted in files.",
+    ),
     KnownOption(
         "execution.buffer-timeout.interval", "duration", "20 ms",
         "How long a record may wait for its block while its subtask is busy; 0 sends at once.",

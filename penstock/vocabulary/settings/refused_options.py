@@ -122,7 +122,14 @@ REFUSED_OPTIONS = {
         RefusedOption("state.backend.rocksdb.rescaling.use-delete-files-in-range", _OVER, ("false",)),
         RefusedOption("state.backend.rocksdb.use-ingest-db-restore-mode", _OVER, ("false",)),
         RefusedOption(
-            "execution.sorted-inputs.enabled", "Batch execution is not available, and streams are not sorted.",
+            "execution.sorted-inputs.enabled", "In batch, keyed input is always grouped by key.", ("true",),
+        ),
+        RefusedOption(
+            "execution.batch-state-backend.enabled", "In batch, the state of one key at a time is in memory.", ("true",),
+        ),
+        RefusedOption(
+            "execution.batch-shuffle-mode", "In batch, all exchanges block: a stage begins when the one before has ended.",
+            ("all_exchanges_blocking",),
         ),
         RefusedOption("execution.job-listeners", "Job listeners are Java classes, and there is no Java side."),
         RefusedOption("restart-strategy.cluster", "Write the strategy itself: restart-strategy.type."),
@@ -147,8 +154,7 @@ FOREIGN_PREFIXES = {
     "execution.attached": _CLUSTER,
     "execution.shutdown-on-attached-exit": _CLUSTER,
     "execution.target": _CLUSTER,
-    "execution.batch.": "batch execution is not available.",
-    "execution.batch-shuffle-mode": "batch execution is not available.",
+    "execution.batch.": "Spark schedules the tasks of batch jobs: see the settings that begin with spark.",
     "heartbeat.": _CLUSTER,
     "high-availability": _CLUSTER,
     "historyserver.": _CLUSTER,
