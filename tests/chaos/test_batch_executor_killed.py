@@ -1,4 +1,4 @@
-"""An executor dies in the middle of a batch job: Spark computes what was lost again, and each result is written once."""
+"""An executor dies in the middle of a batch job: what was lost is computed again, and each result written once."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_one_slot_and_a_worker_that_dies(tmp_path: Path) -> None:
     assert lines[4:] == ["run again: [(2, 1, 2)]", "hidden: []", "each sum once: True"]
 
 
-class AtTheEnd(KeyedProcessFunction):
+class AtTheEnd(KeyedProcessFunction[Any, Any, Any]):
     def process_element(self, value: Any, ctx: Any) -> Any:
         ctx.timer_service().register_event_time_timer(value[1] + 10)
         yield "record", value

@@ -31,7 +31,7 @@ _time = itemgetter(0)
 _input = itemgetter(1)
 _AT_A_TIME = 4096
 
-Run = tuple[int, "Values", "Timestamps"]
+_Run = tuple[int, "Values", "Timestamps"]
 """The input, the records and their timestamps."""
 
 
@@ -67,7 +67,7 @@ class KeyedInput:
 
     def _read_bucket(self, rows: Iterator[tuple[Row, Place]]) -> Iterator[None]:
         takes_all = isinstance(self._head, LastValues)
-        runs: list[Run] = []
+        runs: list[_Run] = []
         size = 0
         for row, place in rows:
             number = self._inputs[place.edge]
@@ -91,14 +91,14 @@ class KeyedInput:
 
     # -- in memory
 
-    def _process_all(self, runs: list[Run]) -> None:
+    def _process_all(self, runs: list[_Run]) -> None:
         """Give all keys at once to an operator that keeps only one value of each."""
         values, times = _joined(runs)
         if values:
             self._head.process(*_sorted_by_time(values, times))
         self._head.end_key()
 
-    def _process_one_input(self, runs: list[Run]) -> None:
+    def _process_one_input(self, runs: list[_Run]) -> None:
         values, times = _joined(runs)
         groups: dict[Any, tuple[Values, list[int]]] = {}
         if times is None:
@@ -122,7 +122,7 @@ class KeyedInput:
             self._process(number, *_sorted_by_time(of_key, its_times if times is not None else None))
             self._end_key()
 
-    def _process_two_inputs(self, runs: list[Run]) -> None:
+    def _process_two_inputs(self, runs: list[_Run]) -> None:
         groups: dict[Any, list[tuple[int, int, Any]]] = {}
         for number, values, timestamps in runs:
             times = [MIN_TIMESTAMP] * len(values) if timestamps is None else timestamps
@@ -142,7 +142,7 @@ class KeyedInput:
 
     # -- with files
 
-    def _read_sorted(self, runs: list[Run], rows: Iterator[tuple[Row, Place]]) -> Iterator[None]:
+    def _read_sorted(self, runs: list[_Run], rows: Iterator[tuple[Row, Place]]) -> Iterator[None]:
         """Sort a bucket that is too large for memory in files, and read it key by key."""
         with SortedRuns(self._limit) as sorting:
             for number, values, timestamps in runs:
@@ -184,7 +184,7 @@ class KeyedInput:
         self._state.forget_all()
 
 
-def _joined(runs: list[Run]) -> tuple[Values, Timestamps]:
+def _joined(runs: list[_Run]) -> tuple[Values, Timestamps]:
     """Return all records of some runs of one input, with timestamps if some have them."""
     values: Values = []
     times: list[int] = []

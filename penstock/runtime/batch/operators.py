@@ -42,13 +42,13 @@ class LastValues(ReduceOperator):
         """Emit nothing: only the last results count."""
 
 
-class LastFieldValues(LastValues, RollingOperator):
+class _LastFieldValues(LastValues, RollingOperator):
     """The same for ``sum``, ``min``, ``max``, ``min_by`` and ``max_by`` of one field."""
 
 
 BATCH_BUILDERS: dict[type[steps.Step], Callable[[Any], Operator]] = {
     steps.ReduceStep: lambda step: LastValues(step.function, step.key),
-    steps.RollingStep: lambda step: LastFieldValues(step.kind, step.position, step.key, step.location),
+    steps.RollingStep: lambda step: _LastFieldValues(step.kind, step.position, step.key, step.location),
     steps.WindowStep: WindowOperator,
     CoGroupStep: build_plain_window_join,
 }

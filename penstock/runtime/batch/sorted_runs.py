@@ -25,7 +25,7 @@ _GROWTH = 8
 """How many times larger records are in memory than in blocks, roughly."""
 _FRAME = 1024
 
-Sorted = tuple[bytes, int, int, Any]
+_Sorted = tuple[bytes, int, int, Any]
 """The key's bytes, the time, the input and the record."""
 _order = itemgetter(0, 1, 2)
 _key = itemgetter(0)
@@ -42,7 +42,7 @@ class SortedRuns:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._files: list[IO[bytes]] = []
-        self._waiting: list[Sorted] = []
+        self._waiting: list[_Sorted] = []
         self._size = 0
         # Where Spark keeps what it spills itself, if it says so.
         self._directory = (os.environ.get("SPARK_LOCAL_DIRS") or "").split(",")[0] or None
@@ -88,11 +88,11 @@ class SortedRuns:
             yield None
 
 
-def _frames(file: IO[bytes]) -> Iterator[Sorted]:
+def _frames(file: IO[bytes]) -> Iterator[_Sorted]:
     file.seek(0)
     while True:
         try:
-            frame: list[Sorted] = pickle.load(file)
+            frame: list[_Sorted] = pickle.load(file)
         except EOFError:
             return
         yield from frame

@@ -125,10 +125,11 @@ REFUSED_OPTIONS = {
             "execution.sorted-inputs.enabled", "In batch, keyed input is always grouped by key.", ("true",),
         ),
         RefusedOption(
-            "execution.batch-state-backend.enabled", "In batch, the state of one key at a time is in memory.", ("true",),
+            "execution.batch-state-backend.enabled", "In batch, the state of one key at a time is in memory.",
+            ("true",),
         ),
         RefusedOption(
-            "execution.batch-shuffle-mode", "In batch, all exchanges block: a stage begins when the one before has ended.",
+            "execution.batch-shuffle-mode", "In batch, a stage begins when the one before has ended.",
             ("all_exchanges_blocking",),
         ),
         RefusedOption("execution.job-listeners", "Job listeners are Java classes, and there is no Java side."),

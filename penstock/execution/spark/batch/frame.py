@@ -16,25 +16,17 @@ if TYPE_CHECKING:
 
     from penstock.graph.plan import Plan
 
-__all__ = ["ROWS_TEXT", "SESSION_SETTINGS", "build_frame"]
+__all__ = ["ROWS_TEXT", "build_frame"]
 
 ROWS_TEXT = "p int, o binary, b binary"
 """The task of the next stage, the place in its order, and the block."""
-
-SESSION_SETTINGS = {
-    # Rows are blocks of up to 256 kB.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "32",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
-    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
-}
 
 
 def build_frame(session: SparkSession, plan: Plan, entry: Callable[[int], Any]) -> DataFrame:
     """Return the DataFrame of a job; its rows are what the tasks of the last stage hand over.
 
     Args:
-        session: A session with ``SESSION_SETTINGS``.
+        session: A session with ``BATCH_SETTINGS``.
         plan: The plan of the job.
         entry: Returns what runs in the tasks of a stage.
     """

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from penstock.checkpoint.restart import restart_policy
 from penstock.errors import JobCancelledError, JobFailedError, PenstockError, ProgramError
 from penstock.execution.spark.batch.attempt import BatchAttempt
-from penstock.execution.spark.batch.frame import SESSION_SETTINGS
 from penstock.execution.spark.batch.progress import Progress, progress_line
 from penstock.execution.spark.driver.collector import Collector
 from penstock.execution.spark.driver.results import print_lines, summed_counters
 from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import numbered_splits
+from penstock.execution.spark.internals.settings import BATCH_SETTINGS
 from penstock.foundation.clock import SystemClock
 from penstock.graph.packing import pack_job
 from penstock.runtime.batch.commits import commit_all
@@ -47,7 +47,7 @@ def start_batch(job: Job, *, session: SparkSession | None, python_files: list[st
     try:
         ship_code(found.sparkContext, python_files)
         own = found.newSession()  # the settings of a job are not those of the program's own queries
-        for key, value in SESSION_SETTINGS.items():
+        for key, value in BATCH_SETTINGS.items():
             own.conf.set(key, value)
         run = BatchRun(job, own)
     except BaseException:

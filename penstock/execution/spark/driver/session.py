@@ -16,7 +16,14 @@ from penstock.errors import ClusterError, NotEnoughSlotsError
 from penstock.execution.spark.driver.lent_settings import LentSettings
 from penstock.execution.spark.internals.context import is_stopped, slot_count
 from penstock.execution.spark.internals.gateway import has_context, start_gateway
-from penstock.execution.spark.internals.settings import CORE_SETTINGS, FORK_SERVER, FORK_SERVER_SETTING, are_missing
+from penstock.execution.spark.internals.settings import (
+    BATCH_CORE_SETTINGS,
+    BATCH_FAILURES,
+    CORE_SETTINGS,
+    FORK_SERVER,
+    FORK_SERVER_SETTING,
+    are_missing,
+)
 from penstock.execution.spark.internals.shuffle_gate import install_gate
 from penstock.execution.spark.internals.version import check_version
 from penstock.foundation.clock import monotonic_seconds, pause
@@ -29,8 +36,6 @@ _LOCAL_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 start and takes the workers' cores: on two of them a keyed count made 1.0 to 1.3 million records a second with
 it, 1.6 to 2.1 without."""
 _REGISTRATION_SECONDS = 20.0
-_BATCH_FAILURES = 4
-"""How often a task of a batch job may be lost before the job fails: what Spark itself takes for right."""
 
 _lock = threading.Lock()
 _own_session: SparkSession | None = None
@@ -104,10 +109,9 @@ def _create_session(options: dict[str, Any], slots: int, *, is_batch: bool) -> S
 
 
 def _settings(options: dict[str, Any], slots: int, *, is_batch: bool) -> dict[str, str]:
-    retries = f",{_BATCH_FAILURES}" if is_batch else ""
+    retries = f",{BATCH_FAILURES}" if is_batch else ""
     settings = {
-        **CORE_SETTINGS,
-        **({"spark.task.maxFailures": str(_BATCH_FAILURES)} if is_batch else {}),
+        **(BATCH_CORE_SETTINGS if is_batch else CORE_SETTINGS),
         "spark.master": os.environ.get("MASTER", f"local[{max(_LOCAL_SLOTS, slots)}{retries}]"),
         "spark.app.name": "penstock",
         "spark.sql.adaptive.enabled": "false",

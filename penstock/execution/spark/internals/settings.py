@@ -1,4 +1,4 @@
-"""Settings of Spark that a streaming job needs, most of them undocumented."""
+"""Settings of Spark that jobs need, most of them undocumented."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark import SparkConf
 
-__all__ = ["CORE_SETTINGS", "FORK_SERVER", "FORK_SERVER_SETTING", "JOB_PROPERTIES", "are_missing"]
+__all__ = [
+    "BATCH_CORE_SETTINGS",
+    "BATCH_FAILURES",
+    "BATCH_SETTINGS",
+    "CORE_SETTINGS",
+    "FORK_SERVER",
+    "FORK_SERVER_SETTING",
+    "JOB_PROPERTIES",
+    "are_missing",
+]
 
 CORE_SETTINGS = {
     # A row must not wait in a buffer between the JVM and a Python worker, or in the shuffle's network buffer.
@@ -32,6 +41,22 @@ JOB_PROPERTIES = {
     "spark.sql.execution.pandas.udf.buffer.size": "64",
 }
 """What has to be set in the thread that submits a job: a plan that is run by hand does not carry SQL settings."""
+
+BATCH_FAILURES = 4
+"""How often a task of a batch job may be lost before the job fails: what Spark itself takes for right."""
+
+BATCH_CORE_SETTINGS = {**CORE_SETTINGS, "spark.task.maxFailures": str(BATCH_FAILURES)}
+"""What a SparkContext is started with for a batch job."""
+
+BATCH_SETTINGS = {
+    # Rows are blocks of up to 256 kB.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "32",
+    "spark.sql.adaptive.enabled": "false",
+    # Tells whether a task that runs again gives the same rows; if not, what has read the old ones runs again, too.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+}
+"""What the session of a batch job needs."""
 
 FORK_SERVER_SETTING = "spark.python.daemon.module"
 """Names the module that an executor starts to fork Python workers from."""

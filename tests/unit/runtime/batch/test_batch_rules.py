@@ -36,10 +36,10 @@ from tests.unit.local_jobs import collect, environment, results
 STAMPED = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: value[1])
 
 
-def batch(parallelism: int = 1, **options: str) -> StreamExecutionEnvironment:
+def batch(parallelism: int = 1, options: dict[str, str] | None = None) -> StreamExecutionEnvironment:
     env = environment(parallelism).set_runtime_mode(RuntimeExecutionMode.BATCH)
     configuration = Configuration()
-    for key, value in options.items():
+    for key, value in (options or {}).items():
         configuration.set_string(key, value)
     env.configure(configuration)
     return env
@@ -61,7 +61,7 @@ def test_aggregations_give_the_last_value_of_each_key_only(parallelism: int) -> 
 
 
 def test_the_result_of_an_aggregation_belongs_to_the_end_of_time() -> None:
-    class Times(ProcessFunction):
+    class Times(ProcessFunction[Any, Any]):
         def process_element(self, value: Any, ctx: Any) -> Any:
             yield value, ctx.timestamp()
 
@@ -76,7 +76,7 @@ def test_records_of_a_key_are_reduced_in_the_order_of_their_timestamps() -> None
     assert sorted(results(reduced)) == [("a", 1, "abc"), ("b", 4, "x")]
 
 
-class Telling(KeyedProcessFunction):
+class Telling(KeyedProcessFunction[Any, Any, Any]):
     """Tells of everything that happens, with the watermark and what the state holds."""
 
     def open(self, runtime_context: Any) -> None:
@@ -115,7 +115,7 @@ def test_a_key_is_over_before_the_next_one_begins_and_its_timers_fire_at_its_end
 
 
 def test_a_deleted_timer_does_not_fire() -> None:
-    class Deleting(KeyedProcessFunction):
+    class Deleting(KeyedProcessFunction[Any, Any, Any]):
         def process_element(self, value: Any, ctx: Any) -> Any:
             ctx.timer_service().register_event_time_timer(5)
             ctx.timer_service().register_event_time_timer(6)
@@ -130,7 +130,7 @@ def test_a_deleted_timer_does_not_fire() -> None:
 
 
 def test_nothing_is_late() -> None:
-    late = OutputTag("late")
+    late: OutputTag[Any] = OutputTag("late")
     windows = (
         stamped(batch(), [("a", 50_000), ("a", 1), ("a", 2)])
         .key_by(lambda pair: pair[0])
@@ -165,7 +165,7 @@ def test_windows_of_a_stream_without_keys_are_sorted_too() -> None:
 
 
 def test_only_the_last_watermark_reaches_functions_and_it_comes_after_all_records() -> None:
-    class Watermarks(ProcessFunction):
+    class Watermarks(ProcessFunction[Any, Any]):
         def process_element(self, value: Any, ctx: Any) -> Any:
             yield value[1], ctx.timestamp(), ctx.timer_service().current_watermark()
 
@@ -175,11 +175,11 @@ def test_only_the_last_watermark_reaches_functions_and_it_comes_after_all_record
     ]
 
 
-RULES = MapStateDescriptor("rules")
+RULES: MapStateDescriptor[Any, Any] = MapStateDescriptor("rules")
 
 
 def test_what_is_broadcast_is_there_before_the_rest_comes() -> None:
-    class Enrich(BroadcastProcessFunction):
+    class Enrich(BroadcastProcessFunction[Any, Any, Any]):
         def process_element(self, value: Any, ctx: Any) -> Any:
             yield value, sorted(ctx.get_broadcast_state(RULES).keys())
 
@@ -192,7 +192,7 @@ def test_what_is_broadcast_is_there_before_the_rest_comes() -> None:
 
 
 def test_what_is_broadcast_is_there_before_the_first_key() -> None:
-    class Enrich(KeyedBroadcastProcessFunction):
+    class Enrich(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
         def process_element(self, value: Any, ctx: Any) -> Any:
             yield value, sorted(ctx.get_broadcast_state(RULES).keys())
 
@@ -206,7 +206,7 @@ def test_what_is_broadcast_is_there_before_the_first_key() -> None:
 
 
 def test_two_keyed_inputs_meet_key_by_key_in_the_order_of_time() -> None:
-    class Both(KeyedCoProcessFunction):
+    class Both(KeyedCoProcessFunction[Any, Any, Any, Any]):
         def process_element1(self, value: Any, ctx: Any) -> Any:
             yield "left", *value
 
@@ -223,7 +223,7 @@ def test_two_keyed_inputs_meet_key_by_key_in_the_order_of_time() -> None:
 
 
 def test_connected_streams_without_keys_are_both_read() -> None:
-    class Sign(CoMapFunction):
+    class Sign(CoMapFunction[Any, Any, Any]):
         def map1(self, value: Any) -> Any:
             return value
 
@@ -236,9 +236,9 @@ def test_connected_streams_without_keys_are_both_read() -> None:
 
 
 def test_side_outputs_and_unions_of_different_depths_arrive() -> None:
-    odd = OutputTag("odd")
+    odd: OutputTag[int] = OutputTag("odd")
 
-    class Split(ProcessFunction):
+    class Split(ProcessFunction[Any, Any]):
         def process_element(self, value: Any, ctx: Any) -> Any:
             if value % 2:
                 ctx.output(odd, value)
@@ -251,7 +251,7 @@ def test_side_outputs_and_unions_of_different_depths_arrive() -> None:
 
 
 def test_an_endless_source_is_refused_and_makes_automatic_stream() -> None:
-    class Endless(SourceFunction):
+    class Endless(SourceFunction[Any]):
         def run(self, ctx: Any) -> None:
             ctx.collect(1)
 
@@ -282,12 +282,12 @@ def test_automatic_is_batch_over_bounded_sources_and_says_so() -> None:
 
 
 def test_the_mode_is_an_option() -> None:
-    env = batch(**{"execution.runtime-mode": "batch"})
+    env = batch(options={"execution.runtime-mode": "batch"})
     assert results(env.from_collection([("a", 1), ("a", 2)]).key_by(lambda pair: pair[0]).sum(1)) == [("a", 3)]
 
 
 def test_a_savepoint_cannot_be_the_start() -> None:
-    env = batch(**{"execution.state-recovery.path": "/savepoints/1"})
+    env = batch(options={"execution.state-recovery.path": "/savepoints/1"})
     env.from_collection([1]).print()
     with pytest.raises(ProgramError, match="BATCH mode cannot start from a checkpoint or savepoint"):
         build_job(env)
@@ -306,7 +306,7 @@ def test_a_batch_job_is_not_driven_step_by_step() -> None:
 
 @pytest.mark.parametrize("memory", ["128 mb", "8 kb"])
 def test_more_than_fits_into_memory_is_sorted_in_files(memory: str) -> None:
-    env = batch(2, **{"execution.sorted-inputs.memory": memory})
+    env = batch(2, {"execution.sorted-inputs.memory": memory})
     records = [(f"key {number % 7}", number) for number in range(5_000, 0, -1)]
     told = results(stamped(env, records).key_by(lambda pair: pair[0]).process(Telling()))
     seen: dict[str, list[int]] = {}
@@ -320,7 +320,7 @@ def test_more_than_fits_into_memory_is_sorted_in_files(memory: str) -> None:
 
 @pytest.mark.parametrize("memory", ["128 mb", "8 kb"])
 def test_aggregations_take_more_than_fits_into_memory(memory: str) -> None:
-    env = batch(2, **{"execution.sorted-inputs.memory": memory})
+    env = batch(2, {"execution.sorted-inputs.memory": memory})
     summed = stamped(env, [(number % 100, number) for number in range(5_000)]).key_by(lambda pair: pair[0]).sum(1)
     assert sorted(results(summed)) == [(rest, sum(range(rest, 5_000, 100))) for rest in range(100)]
 
