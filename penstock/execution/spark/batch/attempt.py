@@ -33,6 +33,8 @@ _log = logging.getLogger("penstock.job")
 _REPORT_SECONDS = 0.5
 """How long to wait for a task's own report after Spark has said that the job failed."""
 _GRACE_SECONDS = 2.0
+_LAST_WORDS_SECONDS = 2.0
+"""How long the last metrics of tasks may be under way."""
 
 
 class BatchAttempt:
@@ -84,6 +86,7 @@ class BatchAttempt:
                 self._is_over = True
                 self._changed.notify_all()
             self._server.let_go()
+            self._server.drain(_LAST_WORDS_SECONDS)
             self._server.close()
         return None
 
