@@ -122,18 +122,18 @@ class BatchTask(Task):
     def _settle(self, subtask: Subtask) -> None:
         """Finish what was begun, and wait where an operator wants no more for now."""
         operators = subtask.chain
-        while operators.is_unfinished:
+        while operators.sliced and operators.is_unfinished:
             operators.work_off()
         self.processing_time.fire_due()
-        while any(operator.is_full for operator in self._limited):
+        while self._limited and any(operator.is_full for operator in self._limited):
             self._woken.clear()
             if not self.processing_time.fire_due():
                 self._wait(_LONGEST_WAIT_SECONDS)
 
     def _wait(self, seconds: float) -> None:
-        next_time = self.processing_time.next_time()
-        if next_time is not None:
-            seconds = min(seconds, max(0, next_time - self.clock.now()) / 1000)
+        left = self.processing_time.wait_millis()
+        if left is not None:
+            seconds = min(seconds, max(0, left) / 1000)
         self._woken.wait(min(seconds, _LONGEST_WAIT_SECONDS))
 
     def _breathe(self) -> None:

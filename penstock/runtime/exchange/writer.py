@@ -144,6 +144,8 @@ class ExchangeWriter:
         """What finds the keys of records, if they are sent by their keys."""
         self.context: OperatorContext | None = None
         """The surroundings of the step whose results are sent."""
+        self._gathered: Values = []
+        self._gathered_times: Timestamps = None
 
     def open(self) -> None:
         """Open the functions of the program that decide which record goes where."""
@@ -165,6 +167,27 @@ class ExchangeWriter:
         for channel in self._channels:
             if channel.is_full():
                 self._flush(channel)
+
+    def gather(self) -> None:
+        """Spread records only when many have come: in batch they come key by key, a few at a time."""
+        self.process = self._gather  # type: ignore[method-assign]
+
+    def _gather(self, values: Values, timestamps: Timestamps) -> None:
+        if self._gathered and (timestamps is None) is not (self._gathered_times is None):
+            self._spread_gathered()
+        self._gathered += values
+        if timestamps is not None:
+            if self._gathered_times is None:
+                self._gathered_times = []
+            self._gathered_times += timestamps
+        if len(self._gathered) >= BLOCK_RECORDS:
+            self._spread_gathered()
+
+    def _spread_gathered(self) -> None:
+        values, timestamps = self._gathered, self._gathered_times
+        self._gathered, self._gathered_times = [], None
+        if values:
+            type(self).process(self, values, timestamps)
 
     def _spread(self, values: Values, timestamps: Timestamps) -> None:
         """Put records into channels; here: all of them into the only channel."""
@@ -192,6 +215,8 @@ class ExchangeWriter:
 
     def flush(self) -> None:
         """Send all unfilled blocks."""
+        if self._gathered:
+            self._spread_gathered()
         for channel in self._channels:
             self._flush(channel)
 

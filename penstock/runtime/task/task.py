@@ -203,6 +203,8 @@ class Task:
                 edge.partitioning, channels, subtask=self.index, max_parallelism=receiver.max_parallelism
             )
             writer.receiver = receiver.nodes[0].label
+            if self.job.is_batch:
+                writer.gather()
             return writer
 
         chain = build_chain(

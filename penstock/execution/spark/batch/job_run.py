@@ -145,7 +145,7 @@ class BatchRun:
         self._thread.join()
 
     def _supervise(self) -> None:
-        started = self._clock.now()
+        started = self._clock.elapsed()
         number = 0
         error: BaseException | None = None
         try:
@@ -153,7 +153,7 @@ class BatchRun:
                 error = self._run_once(number)
                 if error is None or self._cancelled.is_set():
                     break
-                delay = self._policy.on_failure(self._clock.now())
+                delay = self._policy.on_failure(self._clock.elapsed())
                 if delay is None:
                     break
                 number += 1
@@ -168,7 +168,7 @@ class BatchRun:
         finally:
             release_slots(self.job.id)
             self._progress.end()
-            self._settle(error, self._clock.now() - started)
+            self._settle(error, self._clock.elapsed() - started)
 
     def _run_once(self, number: int) -> PenstockError | None:
         try:
