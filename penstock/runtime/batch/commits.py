@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.sink_protocol import WriterContext
 from penstock.errors import JobFailedError, PenstockError
 from penstock.graph.packing import own_copy
 from penstock.runtime.calls.unusable_results import listed
@@ -18,7 +17,8 @@ from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
 from penstock.vocabulary.functions.basic import Function
 from penstock.vocabulary.metrics import MetricGroup
-from penstock.vocabulary.unusable_value import UnusableValueError
+from penstock.vocabulary.program_checks import UnusableValueError
+from penstock.vocabulary.sinks.protocol import WriterContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

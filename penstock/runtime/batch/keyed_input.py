@@ -15,7 +15,7 @@ from penstock.runtime.batch.operators import LastValues
 from penstock.runtime.batch.sorted_runs import SortedRuns, sort_limit
 from penstock.runtime.exchange.codec import decode
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
-from penstock.statestore.heap import HeapStateBackend
+from penstock.statestore.heap.backend import HeapStateBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -22,10 +22,10 @@ from penstock.runtime.batch.outcome import unpack_part
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.connectors.protocols import SourceSplit
     from penstock.execution.spark.control.messages import TaskKey
     from penstock.graph.job import Job
     from penstock.runtime.batch.outcome import Part
+    from penstock.vocabulary.sources.protocol import SourceSplit
 
 __all__ = ["BatchAttempt"]
 

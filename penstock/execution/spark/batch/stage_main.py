@@ -28,7 +28,7 @@ from penstock.runtime.task.report import report_task
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.connectors.protocols import SourceSplit
+    from penstock.vocabulary.sources.protocol import SourceSplit
 
 __all__ = ["BatchStageMain"]
 
