@@ -118,7 +118,7 @@ class BatchAttempt:
                     if self._is_stopping or self._failure is not None:
                         self._server.send(task, self._cancel)
                     elif self._turns.setdefault(task, sender) is sender:
-                        self._server.send(task, Go())
+                        self._server.send(task, Go(self.begun[task] - 1))
                 case Metrics(values=values):
                     self.metrics[task] = values
                 case Finished(metrics=values):
@@ -145,7 +145,7 @@ class BatchAttempt:
                 if waiting is not None:
                     # A second attempt, speculative or not, has waited for this one to end.
                     self._turns[sender.task] = waiting
-                    self._server.send(sender.task, Go())
+                    self._server.send(sender.task, Go(self.begun[sender.task] - 1))
             self._changed.notify_all()
 
     def _wind_down(self) -> None:

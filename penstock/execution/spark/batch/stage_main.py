@@ -59,17 +59,19 @@ class BatchStageMain:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         context = TaskContext.get()
         assert context is not None
-        index, attempt = context.partitionId(), self.attempt + context.attemptNumber()
+        index = context.partitionId()
         inbox, may_go = Inbox(), threading.Event()
+        begun_before: list[int] = []
         clients: list[ControlClient] = []
         cancellation = Cancellation(inbox, lambda stack: clients[0].send(Stuck(stack)))
 
         def obey(message: Any) -> None:
-            may_go.set()
             if isinstance(message, Cancel):
                 cancellation.request(message.interval, message.timeout)
             else:
                 assert isinstance(message, Go)
+                begun_before.append(message.attempt)
+            may_go.set()
 
         try:
             client = ControlClient(self.address, self.key, (self.stage, index), context.taskAttemptId(), obey)
@@ -81,6 +83,7 @@ class BatchStageMain:
         clients.append(client)
         try:
             may_go.wait()  # another attempt of the same task may still be writing
+            attempt = self.attempt + sum(begun_before)
             with cancellation.interruptible():
                 for rows in self._run(index, attempt, _rows_of(batches, self.stage), inbox, client, cancellation):
                     with cancellation.sending():

@@ -122,6 +122,9 @@ class Cancel:
 class Go:
     """To a task of a batch job: begin; no other attempt of the same task is at work."""
 
+    attempt: int = 0
+    """How often the task was begun before; Spark counts anew whenever it submits a stage again."""
+
 
 @dataclass(frozen=True)
 class AlignmentReport:
