@@ -13,6 +13,7 @@ import pytest
 from penstock import JobStatus, MapFunction, StreamExecutionEnvironment, UserFunctionError, WatermarkStrategy
 from penstock.errors import JobCancelledError, NotEnoughSlotsError
 from penstock.execution.spark.driver import attempt
+from penstock.foundation.native import accelerator
 from tests.spark.functions import ParallelTicks, Ticks
 from tests.spark.jobs import collect, run_of, wait_for_back_pressure, wait_until
 
@@ -49,13 +50,16 @@ def test_collected_records_are_of_the_program_s_own_classes(env: StreamExecution
     assert sorted(record.number for record in found) == [1, 2]
 
 
-def test_job_client(env: StreamExecutionEnvironment) -> None:
+def test_job_client(env: StreamExecutionEnvironment, caplog: pytest.LogCaptureFixture) -> None:
     env.from_sequence(1, 10).rebalance().map(lambda n: n).print("ignored")
-    client = env.execute_async("numbers")
+    with caplog.at_level("INFO", "penstock.job"):
+        client = env.execute_async("numbers")
+    assert f", accelerator {accelerator}" in caplog.text
     result = client.get_job_execution_result().result(60)
     assert result.get_job_id() == client.get_job_id()
     assert result.get_net_runtime() > 0
     assert client.get_job_status().result() is JobStatus.FINISHED
+    assert {report["accelerator"] for report in run_of(client).metrics().values()} == {accelerator}
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3, 2.0], ids=["at once", "while it starts", "while it runs"])
