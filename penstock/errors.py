@@ -31,6 +31,7 @@ __all__ = [
     "CheckpointStorageError",
     "ClusterError",
     "CorruptCheckpointError",
+    "DriverPausedError",
     "ExternalSystemError",
     "JobCancelledError",
     "JobFailedError",
@@ -215,6 +216,10 @@ class JobFailedError(PenstockError):
 
 class WorkerLostError(JobFailedError):
     """A Python worker or a Spark executor died while the job was running."""
+
+
+class DriverPausedError(JobFailedError):
+    """The driver did not run for so long that its tasks gave it up; it does not go on with the job."""
 
 
 class JobCancelledError(PenstockError):

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.chaos.lives import Lives
 from tests.spark.processes import Program, kill
 
-__all__ = ["run_while_executors_die"]
+__all__ = ["executors_of", "run_while_executors_die"]
 
 
 def run_while_executors_die(lives: Lives, choices: random.Random, seconds: float) -> int:
@@ -21,7 +21,7 @@ def run_while_executors_die(lives: Lives, choices: random.Random, seconds: float
             if not lives.wait_for_new_checkpoint(program):
                 break
             time.sleep(choices.uniform(0, 0.5))
-            executors = _executors_of(program)
+            executors = executors_of(program)
             if executors:
                 kill(choices.choice(executors))
                 killed += 1
@@ -32,7 +32,8 @@ def run_while_executors_die(lives: Lives, choices: random.Random, seconds: float
     return killed
 
 
-def _executors_of(program: Program) -> list[int]:
+def executors_of(program: Program) -> list[int]:
+    """Returns the executors that a program has at the moment."""
     found = program.left_behind().items()
     return sorted(
         process for process, command in found if "CoarseGrainedExecutorBackend" in _full_command(process, command)

@@ -39,6 +39,8 @@ class Inbox:
         self._commands: deque[Callable[[], None]] = deque()
         self._woken = threading.Event()
         self.is_ended = False
+        self.turns = 0
+        """How many times the task has come back from the functions of the program to look here."""
 
     def put(self, block: bytes) -> None:
         """Add a block, waiting while the inbox is full."""
@@ -82,6 +84,7 @@ class Inbox:
 
     def run_commands(self) -> None:
         """Do what was asked for."""
+        self.turns += 1
         while self._commands:
             self._commands.popleft()()
 

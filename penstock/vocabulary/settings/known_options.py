@@ -70,6 +70,13 @@ _PIPELINE = (
     ),
     KnownOption("python.files", "paths, by commas", "none", "Modules, packages or zips that are sent to the workers."),
     KnownOption(
+        "heartbeat.interval", "duration", "10 s", "How often driver and workers say to each other that they run.",
+    ),
+    KnownOption(
+        "heartbeat.timeout", "duration", "50 s",
+        "Who has not been heard of for this long is taken for dead: the job restarts, and what was stopped is ended.",
+    ),
+    KnownOption(
         "task.cancellation.interval", "duration", "30 s",
         "The time between two interrupts of a cancelled subtask that does not end.",
     ),

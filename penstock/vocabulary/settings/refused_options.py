@@ -156,7 +156,7 @@ FOREIGN_PREFIXES = {
     "execution.shutdown-on-attached-exit": _CLUSTER,
     "execution.target": _CLUSTER,
     "execution.batch.": "Spark schedules the tasks of batch jobs: see the settings that begin with spark.",
-    "heartbeat.": _CLUSTER,
+    "heartbeat.rpc-failure-threshold": _CLUSTER,
     "high-availability": _CLUSTER,
     "historyserver.": _CLUSTER,
     "io.tmp.dirs": _CLUSTER,

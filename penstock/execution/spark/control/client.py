@@ -74,6 +74,10 @@ class ControlClient:
         """Wait until the driver has let go of this task, which it also does by dying."""
         self._is_released.wait(seconds)
 
+    def hang_up(self) -> None:
+        """End the connection as if the driver had: the task stops, if need be with its process."""
+        hang_up(self._control)
+
     def close(self) -> None:
         """Close both connections; the driver reads what is under way first."""
         self._is_closed.set()

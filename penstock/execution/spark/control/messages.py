@@ -17,6 +17,7 @@ __all__ = [
     "AddSplits",
     "AlignmentLimit",
     "AlignmentReport",
+    "Busy",
     "Cancel",
     "Collected",
     "CompleteCheckpoint",
@@ -24,6 +25,7 @@ __all__ = [
     "Failed",
     "Finished",
     "Go",
+    "Heartbeat",
     "Metrics",
     "Printed",
     "Register",
@@ -106,6 +108,22 @@ class Stuck:
 
     stack: str
     """Where the task's thread sits."""
+
+
+@dataclass(frozen=True)
+class Busy:
+    """What a task does that has not come back from a function of the program for a while."""
+
+    millis: int
+    stack: str
+    """Where the task's thread sits."""
+
+
+@dataclass(frozen=True)
+class Heartbeat:
+    """Says in both directions that a process runs; that of a task also what it is busy with."""
+
+    busy: Busy | None = None
 
 
 @dataclass(frozen=True)

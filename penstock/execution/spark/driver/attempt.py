@@ -6,14 +6,17 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import JobFailedError, PenstockError, WorkerLostError
+from penstock.errors import DriverPausedError, JobFailedError, PenstockError, WorkerLostError
+from penstock.execution.spark.control.heartbeats import HeartbeatSettings
 from penstock.execution.spark.control.messages import (
     AlignmentLimit,
     AlignmentReport,
+    Busy,
     Cancel,
     Collected,
     Failed,
     Finished,
+    Heartbeat,
     Metrics,
     Printed,
     Register,
@@ -24,6 +27,7 @@ from penstock.execution.spark.control.messages import (
 )
 from penstock.execution.spark.control.server import ControlServer
 from penstock.execution.spark.driver.pipeline import build_pipeline
+from penstock.execution.spark.driver.task_watch import TaskWatch
 from penstock.execution.spark.internals.context import cancel_jobs
 from penstock.execution.spark.internals.errors import SPARK_ERRORS
 from penstock.execution.spark.internals.plan import run_plan
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from penstock.execution.spark.driver.checkpoints import Checkpoints
     from penstock.execution.spark.driver.source_splits import SourceSplits
     from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
+    from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
 
 __all__ = ["Attempt", "addresses_of", "first_lines"]
@@ -65,6 +70,7 @@ class Attempt:
         job: Job,
         session: SparkSession,
         number: int,
+        clock: Clock,
         *,
         payload: bytes,
         checkpoints: Checkpoints,
@@ -89,6 +95,13 @@ class Attempt:
         self._on_running = on_running
         self._on_metrics = on_metrics
         self._alignment = AlignmentGroups()
+        self._watch = TaskWatch(
+            HeartbeatSettings.from_options(job.settings.options),
+            clock,
+            on_silent=self._on_silent,
+            on_paused=self._on_paused,
+        )
+        self._busy: dict[TaskKey, Busy] = {}
         self._changed = threading.Condition()
         self._running: set[TaskKey] = set()
         self._active: set[TaskKey] = set()
@@ -102,7 +115,8 @@ class Attempt:
         self._cancel = Cancel(config.get_task_cancellation_interval(), config.get_task_cancellation_timeout())
         host, advertised = addresses_of(self._context)
         self._server = ControlServer(host, self._on_message, self._on_closed, advertised=advertised)
-        checkpoints.attempt_begins(self._server, self.fail)
+        checkpoints.attempt_begins(self._server, self.fail, self._watch.is_overdue)
+        self._watch.start(self._server)
 
     def run(self) -> PenstockError | None:
         """Run to the end and return the reason of a failure, ``None`` after success."""
@@ -116,6 +130,7 @@ class Attempt:
                 key=self._server.key,
                 attempt=self._number,
                 access=self._access,
+                heartbeat=self._watch.settings,
             )
             self._context.setJobGroup(self._group, f"Penstock: {self._job.name}", interruptOnCancel=True)
             for key, value in JOB_PROPERTIES.items():
@@ -123,8 +138,11 @@ class Attempt:
             run_plan(plan)
             is_success = True
         except SPARK_ERRORS as error:
-            return self._reason(error)
+            reason = self._reason(error)
+            pause = self._watch.paused_for()
+            return self._paused_error(pause) if pause else reason
         finally:
+            self._watch.close()
             self._splits.stop()
             with self._changed:
                 self._is_over = True
@@ -145,14 +163,18 @@ class Attempt:
     def fail(self, reason: str) -> None:
         """End the attempt as if a task had failed."""
         with self._changed:
-            self._fail(Failed(JobFailedError(f"The job {self._job.name!r} failed: {reason}"), ""))
+            text = f"The job {self._job.name!r} failed: {reason}{self._what_is_busy(sorted(self._busy))}"
+            self._fail(Failed(JobFailedError(text), ""))
 
     def _on_message(self, sender: Register, message: Any) -> None:
         if isinstance(message, (Printed, Collected)):
             # Not under the lock: this waits for the program, and what tasks say about themselves must get through.
             self._deliver(message)
             return
-        if sender.purpose != "control" or self._checkpoints.on_message(message):
+        if sender.purpose != "control":
+            return
+        self._watch.heard(sender)
+        if self._checkpoints.on_message(message):
             return
         task = sender.task
         are_all_running = False
@@ -179,6 +201,10 @@ class Attempt:
                     self._active.discard(task)
                 case Stuck(stack=stack):
                     _log.error("%s It is ended now. It sits in:\n%s", self._not_ended([task]), stack)
+                case Heartbeat(busy=Busy() as busy):
+                    self._busy[task] = busy
+                case Heartbeat():
+                    self._busy.pop(task, None)
                 case Failed():
                     self._fail(message)
                 case AlignmentReport(group=group):
@@ -198,7 +224,37 @@ class Attempt:
             with self._changed:
                 self._fail(Failed(reason, ""))
 
+    def _on_silent(self, sender: Register) -> None:
+        """Take a task for dead that has not been heard of: its worker is stopped, starved or cut off."""
+        seconds = self._watch.settings.timeout / 1000
+        with self._changed:
+            is_active = sender.task in self._active
+            self._active.discard(sender.task)
+            if is_active and not self._is_over:
+                message = (
+                    f"A worker of the job {self._job.name!r} has not been heard of for {seconds:g} s"
+                    f" (heartbeat.timeout): {self._where(sender)}. It is stopped, starved of processor time or"
+                    " memory, or cut off from the driver. It is taken for dead."
+                )
+                self._fail(Failed(WorkerLostError(message), ""))
+            self._changed.notify_all()
+        self._server.hang_up(sender.task)
+
+    def _on_paused(self, millis: int) -> None:
+        with self._changed:
+            self._fail(Failed(self._paused_error(millis), ""))
+
+    def _paused_error(self, millis: int) -> DriverPausedError:
+        message = (
+            f"The driver of the job {self._job.name!r} did not run for {millis / 1000:.1f} s, longer than"
+            f" heartbeat.timeout ({self._watch.settings.timeout / 1000:g} s): it was stopped, or starved of processor"
+            " time or memory. Its tasks have given it up, and the job may run elsewhere by now, so it ends here."
+            " Start it again from its newest checkpoint if it does not."
+        )
+        return DriverPausedError(message)
+
     def _on_closed(self, sender: Register) -> None:
+        self._watch.forget(sender)
         with self._changed:
             if sender.purpose == "control" and sender.task in self._active:
                 self._active.discard(sender.task)
@@ -236,15 +292,26 @@ class Attempt:
         return self._changed.wait_for(lambda: self._is_over or not self._active, seconds)
 
     def _not_ended(self, tasks: list[TaskKey]) -> str:
-        plan = self._job.plan
-        names = []
-        for stage, index in tasks:
-            steps = ", ".join(plan.vertices[vertex].name for vertex in plan.stages[stage].vertices)
-            who = self.processes[stage, index]
-            names.append(f"subtask {index + 1} of stage {stage} ({steps}; process {who.process} on {who.host})")
+        names = [self._where(self.processes[task]) for task in tasks]
         return (
             f"Job {self._job.name!r} was told to stop, but a function has not returned or closed yet in"
-            f" {', '.join(names)}; task.cancellation.timeout is {self._cancel.timeout} ms."
+            f" {'; '.join(names)}. task.cancellation.timeout is {self._cancel.timeout} ms."
+            f"{self._what_is_busy(tasks)}"
+        )
+
+    def _where(self, who: Register) -> str:
+        stage, index = who.task
+        plan = self._job.plan
+        steps = ", ".join(plan.vertices[vertex].name for vertex in plan.stages[stage].vertices)
+        return f"process {who.process} on {who.host}, which runs subtask {index + 1} of stage {stage} ({steps})"
+
+    def _what_is_busy(self, tasks: list[TaskKey]) -> str:
+        """Return where tasks sit that have not come back from a function of the program, as they last said."""
+        return "".join(
+            f"\n  {self._where(self.processes[task])}, has not come back from a function for"
+            f" {busy.millis / 1000:.0f} s. It sits in:\n{busy.stack}"
+            for task in tasks
+            if (busy := self._busy.get(task)) is not None and task in self.processes
         )
 
     def _reason(self, error: Exception) -> PenstockError:
@@ -259,11 +326,8 @@ class Attempt:
         return JobFailedError(f"Spark ended the job {self._job.name!r}: {first_lines(error)}")
 
     def _lost_error(self, lost: Register, error: Exception) -> WorkerLostError:
-        stage, index = lost.task
-        steps = ", ".join(self._job.plan.vertices[vertex].name for vertex in self._job.plan.stages[stage].vertices)
         message = (
-            f"A worker of the job {self._job.name!r} died: process {lost.process} on {lost.host}, which ran"
-            f" subtask {index + 1} of stage {stage} ({steps}). It may have been killed,"
+            f"A worker of the job {self._job.name!r} died: {self._where(lost)}. It may have been killed,"
             " have run out of memory, or have crashed in native code.\n"
             f"  Spark says: {first_lines(error)}"
         )

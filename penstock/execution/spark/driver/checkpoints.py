@@ -85,6 +85,7 @@ class Checkpoints:
         """Who waits for the end of the job, with the path of the savepoint that it stops with."""
         self._server: ControlServer | None = None
         self._fail: Callable[[str], None] | None = None
+        self._is_given_up: Callable[[], bool] = lambda: False
         self._recovery: Recover | None = None
         self._is_closed = False
         self._ticker = threading.Thread(target=self._tick, name="penstock checkpoint ticker", daemon=True)
@@ -126,9 +127,16 @@ class Checkpoints:
             shared_savepoint=metadata.shared_kind(self._job.claim_mode) if recover_from is None else None,
         )
 
-    def attempt_begins(self, server: ControlServer, fail: Callable[[str], None]) -> None:
-        """Take note of a new attempt, with the line to its tasks and the way to make it fail."""
+    def attempt_begins(
+        self, server: ControlServer, fail: Callable[[str], None], is_given_up: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Take note of a new attempt, with the line to its tasks and the way to make it fail.
+
+        ``is_given_up`` tells whether this driver has stood still for so long that somebody else may run the job: then
+        nothing is completed any more.
+        """
         with self._changed:
+            self._is_given_up = is_given_up
             self._server = server
             self._fail = fail
             self._coordinator.job_started(subtask_inputs(self._job.plan))
@@ -300,6 +308,7 @@ class Checkpoints:
     def _publish(self, action: StoreMetadata) -> None:
         checkpoint_id = action.checkpoint_id
         try:
+            self._check_not_given_up()
             metadata = CheckpointMetadata.of(self._job.id, action, self._infos)
             self._store.publish(metadata, action.options)
         except Exception as error:
@@ -307,6 +316,11 @@ class Checkpoints:
             self._event(lambda now: self._coordinator.store_failed(checkpoint_id, reason, now))
         else:
             self._event(lambda now: self._coordinator.stored(checkpoint_id, now))
+
+    def _check_not_given_up(self) -> None:
+        if self._is_given_up():
+            message = "the driver did not run for longer than heartbeat.timeout, and somebody else may run the job"
+            raise CheckpointError(message)
 
     def _quietly(self, call: Callable[..., None], *arguments: Any) -> None:
         try:

@@ -15,12 +15,14 @@ from penstock.checkpoint.restart import restart_policy
 from penstock.errors import (
     CheckpointStorageError,
     CorruptCheckpointError,
+    DriverPausedError,
     JobCancelledError,
     JobFailedError,
     PenstockError,
     StateRestoreError,
 )
 from penstock.execution.spark.batch.job_run import BatchRun, start_batch
+from penstock.execution.spark.control.heartbeats import HeartbeatSettings
 from penstock.execution.spark.control.messages import Collected, Printed
 from penstock.execution.spark.driver.attempt import Attempt
 from penstock.execution.spark.driver.checkpoints import Checkpoints
@@ -48,6 +50,8 @@ __all__ = ["JobRun", "start_job"]
 
 _log = logging.getLogger("penstock.job")
 _LOOK_INTERVAL_MILLIS = 1000
+_FINAL_ERRORS = (CorruptCheckpointError, StateRestoreError, CheckpointStorageError, DriverPausedError)
+"""What would be the same every time, or says that the job is not this driver's any more: no reason to restart."""
 _running: weakref.WeakSet[JobRun | BatchRun] = weakref.WeakSet()
 
 
@@ -89,6 +93,7 @@ class JobRun:
         self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
         self._status = JobStatus.CREATED
         self._collector = Collector()
+        HeartbeatSettings.from_options(job.settings.options)  # refused now, not in a thread
         self._watch = NoOutputWatch.from_options(job.plan, job.settings.options)
         self._next_look = 0
         self._attempt: Attempt | None = None
@@ -184,8 +189,8 @@ class JobRun:
                     recover_from = self._checkpoints.attempt_failed()
                     number += 1
                     continue  # no failure of the job: the restart strategy need not allow it
-                if isinstance(error, (CorruptCheckpointError, StateRestoreError, CheckpointStorageError)):
-                    break  # it would be the same every time
+                if isinstance(error, _FINAL_ERRORS):
+                    break
                 recover_from = self._checkpoints.attempt_failed()
                 delay = self._policy.on_failure(self._clock.elapsed())
                 if delay is None:
@@ -221,6 +226,7 @@ class JobRun:
                 self.job,
                 self._session,
                 number,
+                self._clock,
                 payload=self._payload,
                 checkpoints=self._checkpoints,
                 access=dataclasses.replace(access, splits=splits.numbered),

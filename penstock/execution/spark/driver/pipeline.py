@@ -13,6 +13,7 @@ from penstock.pyflink_alias import is_alias_installed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from penstock.execution.spark.control.heartbeats import HeartbeatSettings
     from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
     from penstock.graph.plan import Plan
 
@@ -28,6 +29,7 @@ def build_pipeline(
     key: bytes,
     attempt: int,
     access: CheckpointAccess,
+    heartbeat: HeartbeatSettings,
 ) -> Any:
     """Return the Spark plan of a packed job: a line of stages with pipelined shuffles between them."""
     first = plan.stages[0].parallelism
@@ -35,7 +37,17 @@ def build_pipeline(
     for stage in plan.stages:
         if stage.index > 0:
             frame = frame.repartitionById(stage.parallelism, "p")
-        main = StageMain(payload, stage.index, address, key, attempt, tuple(sys.path), access, is_alias_installed())
+        main = StageMain(
+            payload,
+            stage.index,
+            address,
+            key,
+            attempt,
+            tuple(sys.path),
+            access,
+            heartbeat,
+            has_alias=is_alias_installed(),
+        )
         frame = frame.mapInArrow(_entry(main), SCHEMA_TEXT)
     return pipelined_plan(frame)
 

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.errors import ClusterError, NotEnoughSlotsError
+from penstock.execution.spark.control.heartbeats import HeartbeatSettings
 from penstock.execution.spark.driver.lent_settings import LentSettings
 from penstock.execution.spark.internals.context import is_stopped, slot_count
 from penstock.execution.spark.internals.gateway import has_context, start_gateway
@@ -132,6 +133,12 @@ def _settings(options: dict[str, Any], slots: int, *, is_batch: bool) -> dict[st
         # Nothing outside this machine talks to a local session.
         settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
         settings.setdefault("spark.driver.host", "127.0.0.1")
+    if _local_slots(settings["spark.master"]) is None:
+        # An executor that stands still or is cut off is lost to Spark as soon as its workers are to the job.
+        heartbeat = HeartbeatSettings.from_options(options)
+        settings.setdefault("spark.executor.heartbeatInterval", f"{heartbeat.interval}ms")
+        settings.setdefault("spark.storage.blockManagerHeartbeatTimeoutMs", f"{heartbeat.timeout}ms")
+        settings.setdefault("spark.network.timeoutInterval", f"{heartbeat.look_millis}ms")
     return settings
 
 

@@ -117,6 +117,10 @@ class Cancellation:
         if not self._is_sending:
             self._stop()
 
+    def where_it_sits(self) -> str:
+        """Return where the task's thread sits, empty while it hands rows over: then it waits for those behind it."""
+        return "" if self._is_sending else _where_the_task_sits()
+
     def _insist(self, interval: float, timeout: float) -> None:
         deadline = monotonic_seconds() + timeout if timeout else None
         pause = self._first_seconds

@@ -22,6 +22,7 @@ from penstock.execution.spark.control.messages import (
     Cancel,
     Failed,
     Finished,
+    Heartbeat,
     Metrics,
     Running,
     Stopped,
@@ -30,6 +31,8 @@ from penstock.execution.spark.control.messages import (
 from penstock.execution.spark.worker.cancellation import Cancellation, TaskCancelledError
 from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess, WorkerLink, obey_driver
 from penstock.execution.spark.worker.exchange import InboxReader, InputLostError, to_batches
+from penstock.execution.spark.worker.process_exits import exits_told
+from penstock.execution.spark.worker.pulse import BusyWatch, Pulse
 from penstock.foundation.clock import SystemClock
 from penstock.graph.packing import unpack_job
 from penstock.pyflink_alias import install_alias
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from penstock.execution.spark.control.heartbeats import HeartbeatSettings
     from penstock.graph.job import Job
 
 __all__ = ["StageMain", "load_job"]
@@ -67,6 +71,7 @@ class StageMain:
     """The driver's module search path: on the driver's own machine its entries hold the user's modules."""
     access: CheckpointAccess
     """The checkpoint storage and the state to start with."""
+    heartbeat: HeartbeatSettings
     has_alias: bool = False
     """Whether the program knows Penstock as ``pyflink``."""
 
@@ -83,13 +88,20 @@ class StageMain:
         cancellation = Cancellation(inbox, lambda stack: clients[0].send(Stuck(stack)))
         limits: dict[str, int] = {}
         tasks: list[Task] = []
+        pulses: list[Pulse] = []
+
+        def listen(message: Any) -> None:
+            for pulse in pulses:
+                pulse.heard()
+            _obey(message, inbox, cancellation, limits, tasks)
+
         try:
             client = ControlClient(
                 self.address,
                 self.key,
                 (self.stage, index),
                 self.attempt,
-                lambda message: _obey(message, inbox, cancellation, limits, tasks),
+                listen,
             )
         except OSError as error:
             message = (
@@ -97,6 +109,9 @@ class StageMain:
             )
             raise ClusterError(message) from error
         clients.append(client)
+        pulse = Pulse(client, self.heartbeat, SystemClock(), BusyWatch(lambda: inbox.turns, cancellation.where_it_sits))
+        pulses.append(pulse)
+        pulse.start()
         try:
             reader = InboxReader(batches, inbox)
             if self.stage == 0:
@@ -106,11 +121,12 @@ class StageMain:
             else:
                 reader.start()
             services = {**_services(inbox, client, limits, tasks), "splits": self.access.splits}
-            with cancellation.interruptible():
+            with cancellation.interruptible(), exits_told(client.send):
                 for batch in to_batches(self._run(index, inbox, reader, client, cancellation, services, tasks)):
                     with cancellation.sending():
                         yield batch
         finally:
+            pulse.close()
             client.close()
 
     def _run(
@@ -147,9 +163,15 @@ class StageMain:
             cancellation.begin_stopping()
             link.close()
             client.send(Finished(report_task(task)))
-        except GeneratorExit:
-            _close(task)
-            raise
+        except GeneratorExit as error:
+            if not _is_raised_by_program(error):
+                _close(task)
+                raise
+            cancellation.begin_stopping()
+            client.send(Failed(explain_failure(error, task), traceback.format_exc()))
+            _leave(task, reader, client, cancellation, _release_seconds(job))
+            message = "a function of the program raised GeneratorExit"
+            raise RuntimeError(message) from error
         except (TaskCancelledError, InputLostError):
             cancellation.begin_stopping()
             _leave(task, reader, client, cancellation, _release_seconds(job))
@@ -185,7 +207,17 @@ def load_job(payload: bytes, search_path: tuple[str, ...], *, has_alias: bool) -
     return job
 
 
+def _is_raised_by_program(error: GeneratorExit) -> bool:
+    """Tell whether a function raised it: where Spark ends the task, it comes up where rows are handed over."""
+    current = error.__traceback__
+    while current is not None and current.tb_next is not None:
+        current = current.tb_next
+    return current is not None and current.tb_frame.f_code not in (run_task.__code__, StageMain._run.__code__)
+
+
 def _obey(message: Any, inbox: Inbox, cancellation: Cancellation, limits: dict[str, int], tasks: list[Task]) -> None:
+    if isinstance(message, Heartbeat):
+        return
     if isinstance(message, AlignmentLimit):
         limits[message.group] = message.limit
     elif isinstance(message, Cancel):
