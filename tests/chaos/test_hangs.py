@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from penstock import Configuration, JobStatus, RestartStrategies, StreamExecutionEnvironment
-from penstock.errors import WorkerLostError
+from penstock.checkpoint.storage import CheckpointStore
+from penstock.errors import JobFailedError, UserFunctionError, WorkerLostError
 from penstock.execution.spark.control.server import ControlServer
 from tests.chaos.cut_network import CutNetwork
 from tests.chaos.executors import executors_of
@@ -141,3 +143,65 @@ def test_processes_of_a_cluster_are_stopped(tmp_path: Path, who: str) -> None:
         program.wait_until_nothing_is_left()
     assert stopped > 0
     assert final_state(lives.output) == expected(readings)
+
+
+def test_storage_that_hangs_does_not_hold_up_a_cancel(
+    env: StreamExecutionEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    thawed, is_frozen = threading.Event(), threading.Event()
+    publish = CheckpointStore.publish
+
+    def freeze(*arguments: Any) -> str:
+        is_frozen.set()
+        thawed.wait(120)
+        return publish(*arguments)
+
+    monkeypatch.setattr(CheckpointStore, "publish", freeze)
+    env.enable_checkpointing(100)
+    env.get_checkpoint_config().set_checkpoint_storage_dir((tmp_path / "checkpoints").as_uri())
+    env.get_config().set_task_cancellation_timeout(2_000)
+    env.add_source(Ticks(0.01)).rebalance().map(lambda n: n).filter(lambda _: False).print()
+    client = env.execute_async("frozen")
+    try:
+        assert is_frozen.wait(60)
+        wait_until(lambda: "checkpoint storage" in run_of(client).metrics(), "a metric says what is waited for")
+        waiting = run_of(client).metrics()["checkpoint storage"]
+        assert waiting["waiting_for"] == "storing the metadata of checkpoint 1"
+        client.cancel().result(SOON + BUSY_MACHINE)
+        assert "'frozen' ends although the checkpoint storage does not answer: storing the metadata" in caplog.text
+        assert client.get_job_status().result() is JobStatus.CANCELED
+    finally:
+        thawed.set()
+
+
+def exit_process(number: int) -> int:
+    os._exit(3)
+
+
+def end_generator(number: int) -> int:
+    raise GeneratorExit("enough")
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [(exit_process, r"SystemExit: os\._exit\(3\) was called"), (end_generator, "GeneratorExit: enough")],
+)
+def test_functions_that_end_their_worker_are_named(env: StreamExecutionEnvironment, function: Any, error: str) -> None:
+    env.from_elements(1, 2).rebalance().map(function).name("odd").print()
+    with pytest.raises(UserFunctionError, match=error) as caught:
+        env.execute("odd one")
+    assert caught.value.step == "odd (1/1)"
+    assert function.__name__ in caught.value.function
+    assert caught.value.record == "1"
+
+
+def test_a_function_that_never_returns_shows_where_it_sits(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    env.set_restart_strategy(RestartStrategies.no_restart())
+    env.enable_checkpointing(200)
+    env.get_checkpoint_config().set_checkpoint_timeout(4_000)
+    env.get_checkpoint_config().set_tolerable_checkpoint_failure_number(0)
+    env.get_checkpoint_config().set_checkpoint_storage_dir((tmp_path / "checkpoints").as_uri())
+    env.get_config().set_task_cancellation_timeout(1_000)
+    env.add_source(Ticks(0.01)).rebalance().map(lambda _: time.sleep(3600)).name("lookup").print()
+    with pytest.raises(JobFailedError, match=r"(?s)lookup.*has not come back from a function for \d+ s.*time\.sleep"):
+        env.execute("endless")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import posixpath
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.checkpoint.coordinator import CheckpointCoordinator
 from penstock.checkpoint.coordinator_messages import (
@@ -44,6 +44,7 @@ from penstock.execution.spark.control.messages import (
     SubtaskFinished,
     TriggerCheckpoint,
 )
+from penstock.execution.spark.driver.storage_thread import StorageThread
 from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
 from penstock.vocabulary.job import CompletableFuture
 from penstock.vocabulary.settings.modes import CheckpointKind, RecoveryClaimMode
@@ -59,7 +60,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Checkpoints"]
 
+T = TypeVar("T")
+
 _log = logging.getLogger("penstock.checkpoints")
+
+_LOOK_SECONDS = 0.1
+"""How soon who waits for storage notices that the job is cancelled."""
 
 
 class Checkpoints:
@@ -79,7 +85,9 @@ class Checkpoints:
             self._settings, next_id, subtask_names(job.plan).__getitem__, claimed=self._claimed, time_of_day=clock.now
         )
         self._changed = threading.Condition()
-        self._storing = ThreadPoolExecutor(1, thread_name_prefix="penstock checkpoints")
+        self._storage = StorageThread(job.name)
+        self._patience = job.execution_config.get_task_cancellation_timeout() / 1000 or None
+        """How many seconds storage that does not answer may hold up the end of the job."""
         self._savepoints: dict[str, CompletableFuture[str]] = {}
         self._stopping: tuple[CompletableFuture[str], str] | None = None
         """Who waits for the end of the job, with the path of the savepoint that it stops with."""
@@ -88,6 +96,7 @@ class Checkpoints:
         self._is_given_up: Callable[[], bool] = lambda: False
         self._recovery: Recover | None = None
         self._is_closed = False
+        self._is_cancelled = False
         self._ticker = threading.Thread(target=self._tick, name="penstock checkpoint ticker", daemon=True)
         self._ticker.start()
 
@@ -153,9 +162,28 @@ class Checkpoints:
         self._recovery = None
         self._event(self._coordinator.job_failed)
         with self._changed:
-            self._changed.wait_for(lambda: self._recovery is not None)
-            assert self._recovery is not None
-            return self._recovery.checkpoint_id
+            # An undecided publication is waited for, however long: the job must not go back behind a checkpoint that is
+            # complete. The storage thread says so in the log; only somebody who cancels the job ends the wait.
+            self._changed.wait_for(lambda: self._recovery is not None or self._is_cancelled)
+            return None if self._recovery is None else self._recovery.checkpoint_id
+
+    def read(self, what: str, call: Callable[[], T]) -> T | None:
+        """Return what is read from storage, ``None`` where the job was cancelled before storage had answered."""
+        pending = self._storage.submit(what, call)
+        while not pending.is_done.wait(_LOOK_SECONDS):
+            if self._is_cancelled:
+                return None
+        return pending.result()
+
+    def cancel(self) -> None:
+        """Take note that the job is cancelled: nobody waits for storage any longer than the job allows."""
+        with self._changed:
+            self._is_cancelled = True
+            self._changed.notify_all()
+
+    def waiting_for(self) -> tuple[str, float] | None:
+        """Return what storage has not answered yet, and for how many seconds."""
+        return self._storage.waiting_for()
 
     def drop_damaged(self, checkpoint_id: int, damage: CorruptCheckpointError) -> bool:
         """Restart from an older checkpoint than one that cannot be read; tell whether there is one."""
@@ -226,18 +254,31 @@ class Checkpoints:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-        self._storing.shutdown(wait=True)
+        if self._settings.interval is not None:
+            self._clean("cleaning up", self._clean_up, end)
+        is_done = self._storage.close(self._patience)
         for future in self._savepoints.values():
             future.complete_exceptionally(CheckpointError("The job ended before the savepoint was taken."))
-        if self._settings.interval is not None:
-            if is_kept_after(end, self._job.checkpoints.get_externalized_checkpoint_retention()):
-                kept = [self._store.path_of(each) for each in self._coordinator.retained]
-                _log.info("job %r: checkpoints kept: %s", self._job.name, ", ".join(filter(None, kept)) or "none")
-            else:
-                self._store.delete_all()
-                # One that a job could not even start from is left for those who look into it.
-                if self._claimed in self._coordinator.retained and end != "failed":
-                    self._quietly(self._store.delete, self._claimed)
+        if not is_done:
+            what, seconds = self._storage.waiting_for() or ("cleaning up", 0.0)
+            _log.error(
+                "job %r ends although the checkpoint storage does not answer: %s has taken %.0f s so far, and what"
+                " comes of it is not known. Look into the directory of the checkpoints before the job is started again:"
+                " a checkpoint is complete if its file _metadata is there. Nothing is cleaned up.",
+                self._job.name,
+                what,
+                seconds,
+            )
+
+    def _clean_up(self, end: Literal["finished", "cancelled", "failed"]) -> None:
+        if is_kept_after(end, self._job.checkpoints.get_externalized_checkpoint_retention()):
+            kept = [self._store.path_of(each) for each in self._coordinator.retained]
+            _log.info("job %r: checkpoints kept: %s", self._job.name, ", ".join(filter(None, kept)) or "none")
+        else:
+            self._store.delete_all()
+            # One that a job could not even start from is left for those who look into it.
+            if self._claimed in self._coordinator.retained and end != "failed":
+                self._quietly(self._store.delete, self._claimed)
 
     # -- events and actions
 
@@ -264,16 +305,18 @@ class Checkpoints:
                 case StoreMetadata():
                     if action.options.kind is CheckpointKind.FINAL:
                         self._store.begin(action.checkpoint_id)  # it may have no trigger
-                    self._storing.submit(self._publish, action)
+                    what = f"storing the metadata of checkpoint {action.checkpoint_id}"
+                    self._storage.submit(what, partial(self._publish, action))
                 case NotifyComplete(checkpoint_id=checkpoint_id):
                     self._tell_all(CompleteCheckpoint(checkpoint_id))
                 case Abort(checkpoint_id=checkpoint_id, reason=reason):
                     _log.warning("job %r: checkpoint %d is given up: %s", self._job.name, checkpoint_id, reason)
                     self._tell_all(AbortCheckpoint(checkpoint_id))
                 case Delete(checkpoint_id=checkpoint_id):
-                    self._storing.submit(self._quietly, self._store.delete, checkpoint_id)
+                    self._clean(f"deleting checkpoint {checkpoint_id}", self._store.delete, checkpoint_id)
                 case Discard(checkpoint_id=checkpoint_id, state=state):
-                    self._storing.submit(self._quietly, self._store.discard, checkpoint_id, state)
+                    what = f"deleting state of checkpoint {checkpoint_id}, which is given up,"
+                    self._clean(what, self._store.discard, checkpoint_id, state)
                 case SavepointDone(request=request, checkpoint_id=checkpoint_id, is_stop=is_stop):
                     future, path = self._savepoints.pop(str(request)), self._store.path_of(checkpoint_id)
                     if is_stop:
@@ -281,7 +324,7 @@ class Checkpoints:
                     else:
                         future.complete(path)
                 case SavepointFailed(request=request, reason=reason):
-                    self._storing.submit(self._quietly, self._store.delete_failed_savepoint, str(request))
+                    self._clean(f"deleting the savepoint {request}", self._store.delete_failed_savepoint, str(request))
                     self._savepoints.pop(str(request)).complete_exceptionally(CheckpointError(reason))
                 case Recover():
                     self._recovery = action
@@ -321,6 +364,9 @@ class Checkpoints:
         if self._is_given_up():
             message = "the driver did not run for longer than heartbeat.timeout, and somebody else may run the job"
             raise CheckpointError(message)
+
+    def _clean(self, what: str, call: Callable[..., None], *arguments: Any) -> None:
+        self._storage.submit(what, lambda: self._quietly(call, *arguments))
 
     def _quietly(self, call: Callable[..., None], *arguments: Any) -> None:
         try:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
     from penstock.graph.job import Job
 
 __all__ = ["JobRun", "start_job"]
@@ -132,10 +133,16 @@ class JobRun:
         return self._collector.records(collection, self._future)
 
     def metrics(self) -> dict[str, Any]:
-        """Return the last metrics of every subtask, by its name."""
+        """Return the last metrics of every subtask, by its name, and what storage has not answered for a second."""
         attempt = self._attempt
         reports = {} if attempt is None else dict(attempt.metrics)
-        return {report["name"]: report for values in reports.values() for report in values.get("subtasks", {}).values()}
+        found = {
+            report["name"]: report for values in reports.values() for report in values.get("subtasks", {}).values()
+        }
+        waiting = self._checkpoints.waiting_for()
+        if waiting is not None and waiting[1] >= 1:
+            found["checkpoint storage"] = {"waiting_for": waiting[0], "waiting_millis": int(waiting[1] * 1000)}
+        return found
 
     def processes(self) -> dict[str, tuple[str, int]]:
         """Return the host and the process id of each task of the running attempt."""
@@ -168,6 +175,7 @@ class JobRun:
             self._status = JobStatus.CANCELLING
             self._cancelled.set()
             attempt = self._attempt
+        self._checkpoints.cancel()
         self._collector.stop()
         if attempt is not None:
             attempt.stop()
@@ -192,6 +200,8 @@ class JobRun:
                 if isinstance(error, _FINAL_ERRORS):
                     break
                 recover_from = self._checkpoints.attempt_failed()
+                if self._cancelled.is_set():
+                    break
                 delay = self._policy.on_failure(self._clock.elapsed())
                 if delay is None:
                     break
@@ -212,13 +222,17 @@ class JobRun:
         if number > 0:
             acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
         try:
-            access = self._checkpoints.access(recover_from)
-            splits = SourceSplits(self.job, access)
+            source = "what the job starts from" if recover_from is None else f"checkpoint {recover_from}"
+            what = f"reading {source} and finding the splits of the sources"
+            found = self._checkpoints.read(what, lambda: self._read(recover_from))
         except OSError as error:
             # Storage that does not answer now may do so after the next delay.
             return JobFailedError(f"The checkpoint to restart from cannot be reached: {error}")
         except (CorruptCheckpointError, JobFailedError) as error:
             return error
+        if found is None:
+            return None
+        access, splits = found
         with self._lock:
             if self._cancelled.is_set():
                 return None
@@ -236,6 +250,10 @@ class JobRun:
                 on_metrics=self._on_metrics,
             )
         return attempt.run()
+
+    def _read(self, recover_from: int | None) -> tuple[CheckpointAccess, SourceSplits]:
+        access = self._checkpoints.access(recover_from)
+        return access, SourceSplits(self.job, access)
 
     def _on_metrics(self) -> None:
         """Look about once per second, when a task reports, whether event time has stopped; say why in the log."""
