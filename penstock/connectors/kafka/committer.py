@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
+from penstock.connectors.kafka.broker_wait import RENEW_SECONDS, BrokerWait, SilentBrokersError
 from penstock.connectors.kafka.client import import_kafka_client
 from penstock.connectors.kafka.transaction import TransactionalProducer
 from penstock.connectors.kafka.transactional_ids import group_offset
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaCommitter"]
 
+_log = logging.getLogger("penstock.connectors.kafka")
+
 _ATTEMPTS = 5
 
 
@@ -30,10 +34,14 @@ class KafkaCommitter(Committer):
         settings: dict[str, Any],
         pending: PendingTransactions,
         producer_class: Callable[[dict[str, Any], str], TransactionalProducer] = TransactionalProducer,
+        *,
+        patience: float = 600.0,
     ) -> None:
         self._settings = settings
         self._pending = pending
         self._producer_class = producer_class
+        self._patience = patience
+        self._waits: dict[str, BrokerWait] = {}
 
     def commit(self, committables: list[KafkaCommittable]) -> list[KafkaCommittable]:
         """Commit; return those for which the brokers do not answer now."""
@@ -57,13 +65,33 @@ class KafkaCommitter(Committer):
             self._write_again_if_missing(committable)
             return True
         if is_done:
+            self._waits.pop(committable.transactional_id, None)
             self._pending.done(committable, is_usable=True)
+        elif self._is_silent(committable):
+            # This client may wait for ever for a broker that has long been back.
+            self._pending.done(committable, is_usable=False)
+            self._write_again_if_missing(committable)
+            return True
         return is_done
+
+    def _is_silent(self, committable: KafkaCommittable) -> bool:
+        """Take note that a commit was not answered; tell whether it is time for another client."""
+        what = f"the commit of the transaction {committable.transactional_id!r}"
+        wait = self._waits.setdefault(committable.transactional_id, BrokerWait(what, RENEW_SECONDS))
+        try:
+            wait.again()
+        except SilentBrokersError as error:
+            _log.warning("%s A new client looks whether it was committed, and writes it again if not.", error)
+            del self._waits[committable.transactional_id]
+            return True
+        return False
 
     def _write_again_if_missing(self, committable: KafkaCommittable) -> None:
         exception = import_kafka_client().KafkaException
         problem: Exception | None = None
-        for _ in range(_ATTEMPTS):
+        wait = BrokerWait(f"writing the transaction {committable.transactional_id!r} again", self._patience)
+        attempts = 0
+        while attempts < _ATTEMPTS:
             if self._was_committed(committable, is_settled=False):
                 return
             producer = self._producer_class(self._settings, committable.transactional_id)
@@ -72,8 +100,12 @@ class KafkaCommitter(Committer):
                 return
             try:
                 self._write(producer, committable)
+            except SilentBrokersError as error:
+                problem = error
+                wait.again()  # with another client
             except exception as error:  # another one has ended it, and writes it again as well: look who was first
                 problem = error
+                attempts += 1
             else:
                 return
         message = f"The transaction {committable.transactional_id!r}, of a checkpoint, cannot be committed: {problem}"
@@ -86,8 +118,9 @@ class KafkaCommitter(Committer):
             producer.send(run)
         producer.flush()
         producer.mark(committable.topic, committable.lineage, committable.sequence)
+        wait = BrokerWait(f"the commit of the transaction {committable.transactional_id!r}", RENEW_SECONDS)
         while not producer.commit():
-            pass
+            wait.again()
 
     def _was_committed(self, committable: KafkaCommittable, *, is_settled: bool) -> bool:
         wait = threading.Event().wait

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from penstock.connectors.kafka.broker_wait import SLICE_SECONDS, BrokerWait
 from penstock.connectors.kafka.client import describe, import_kafka_client
 from penstock.connectors.kafka.message_run import send
 from penstock.connectors.kafka.transaction import QUEUE_ROOM
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["PlainWriter"]
 
 _log = logging.getLogger(__name__)
-
-_FLUSH_SECONDS = 1.0
 
 
 class PlainWriter(SinkWriter[Any]):
@@ -46,6 +45,7 @@ class PlainWriter(SinkWriter[Any]):
     ) -> None:
         self._schema = schema
         self._waits = waits
+        self._patience = context.patience / 1000
         self._logs_failures_only = logs_failures_only
         self._failure: str | None = None
         self._room = int(settings.get("queue.buffering.max.messages", QUEUE_ROOM))
@@ -68,8 +68,10 @@ class PlainWriter(SinkWriter[Any]):
     def flush(self, *, end_of_input: bool) -> None:
         """Wait until the brokers have everything, if that was promised."""
         if self._waits or end_of_input:
-            while self._producer.flush(_FLUSH_SECONDS):
+            wait = BrokerWait("messages that are to be delivered", self._patience)
+            while self._producer.flush(SLICE_SECONDS):
                 self._check()
+                wait.again()
             self._check()
 
     def close(self) -> None:

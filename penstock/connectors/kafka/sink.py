@@ -112,7 +112,8 @@ class KafkaSink(Sink[T]):
             return None
         from penstock.connectors.kafka.committer import KafkaCommitter
 
-        return KafkaCommitter(self._settings(), self._transactions(), self._producer_class())
+        patience = context.patience / 1000
+        return KafkaCommitter(self._settings(), self._transactions(), self._producer_class(), patience=patience)
 
     def check(self, *, checkpoint_interval: int | None, checkpoint_timeout: int) -> None:
         """Refuse transactions that nobody would commit, or that the brokers may abort before they are committed."""

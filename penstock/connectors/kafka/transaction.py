@@ -15,6 +15,7 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.connectors.kafka.broker_wait import RENEW_SECONDS, SLICE_SECONDS, BrokerWait
 from penstock.connectors.kafka.client import describe, import_kafka_client, is_temporary
 from penstock.connectors.kafka.message_run import MessageRun, send
 from penstock.errors import ExternalSystemError
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["QUEUE_ROOM", "KafkaCommittable", "TransactionalProducer"]
 
-_SECONDS = 10.0
-_START_ATTEMPTS = 12
+_START_SECONDS = 120.0
+_MARK_SECONDS = 10.0
+"""The client library cannot go on with this call after a time-out, so it gets more time than a slice."""
+_ABORT_SECONDS = 5.0
 QUEUE_ROOM = 100_000
 """Messages that a producer's queue takes, unless its settings say otherwise."""
 
@@ -70,12 +73,15 @@ class TransactionalProducer:
 
     def _start(self) -> None:
         exception = import_kafka_client().KafkaException
-        for attempt in range(1, _START_ATTEMPTS + 1):
+        wait = BrokerWait(f"a producer for the transactions {self.transactional_id!r}", _START_SECONDS)
+        while True:
             try:
-                self._producer.init_transactions(_SECONDS)
+                self._producer.init_transactions(SLICE_SECONDS)
             except exception as error:
                 problem = error.args[0]
-                if not is_temporary(problem) or attempt == _START_ATTEMPTS:
+                if is_temporary(problem):
+                    wait.again(problem)
+                else:
                     message = (
                         f"Kafka gives no transactions to {self.transactional_id!r}: {describe(problem)}. If the "
                         "timeout is too long for the brokers, lower transaction.timeout.ms or raise their "
@@ -94,20 +100,36 @@ class TransactionalProducer:
         send(self._producer, run, self._room)
 
     def flush(self) -> None:
-        """Wait until the brokers have all messages."""
-        while self._producer.flush(_SECONDS):
-            pass
+        """Wait until the brokers have all messages.
+
+        Raises:
+            SilentBrokersError: They take none any more.
+        """
+        wait = BrokerWait(f"the messages of the transaction {self.transactional_id!r}", RENEW_SECONDS)
+        left = self._producer.flush(SLICE_SECONDS)
+        while left:
+            before, left = left, self._producer.flush(SLICE_SECONDS)
+            if left < before:
+                wait = BrokerWait(f"the messages of the transaction {self.transactional_id!r}", RENEW_SECONDS)
+            else:
+                wait.again()
 
     def mark(self, topic: str, lineage: str, sequence: int) -> None:
-        """Have the mark committed together with the transaction."""
+        """Have the mark committed together with the transaction.
+
+        Raises:
+            SilentBrokersError: The brokers do not answer.
+        """
+        wait = BrokerWait(f"the mark of the transaction {self.transactional_id!r}", RENEW_SECONDS)
         place = import_kafka_client().TopicPartition(topic, 0, sequence, metadata=lineage)
         exception = import_kafka_client().KafkaException
         while True:
             try:
-                self._producer.send_offsets_to_transaction([place], self._group, _SECONDS)
+                self._producer.send_offsets_to_transaction([place], self._group, _MARK_SECONDS)
             except exception as error:
                 if not is_temporary(error.args[0]):
                     raise
+                wait.again(error.args[0])
             else:
                 return
 
@@ -118,7 +140,7 @@ class TransactionalProducer:
             KafkaException: The transaction cannot be committed any more, or not by this producer.
         """
         try:
-            self._producer.commit_transaction(_SECONDS)
+            self._producer.commit_transaction(SLICE_SECONDS)
         except import_kafka_client().KafkaException as error:
             if is_temporary(error.args[0]):
                 return False
@@ -129,7 +151,7 @@ class TransactionalProducer:
         """Abort what is open, if the brokers answer, and stop; whatever is left open the next one will end."""
         try:
             self._producer.purge()
-            self._producer.abort_transaction(_SECONDS / 2)
+            self._producer.abort_transaction(_ABORT_SECONDS)
         except import_kafka_client().KafkaException:  # nothing was open, or it is not ours any more
             return
         finally:

@@ -7,10 +7,10 @@ are new ones, so a writer that starts and a committer that finishes the work of 
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.connectors.kafka.broker_wait import BrokerWait
 from penstock.connectors.kafka.client import (
     connection_settings,
     describe,
@@ -23,13 +23,11 @@ from penstock.errors import ExternalSystemError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_log = logging.getLogger(__name__)
-
 __all__ = ["GroupOffset", "IdRange", "IdRegistry", "close_transactions", "group_offset", "transactional_id"]
 
-_REQUEST_SECONDS = 10.0
+_REQUEST_SECONDS = 5.0
 _SECONDS = 30.0
-_ATTEMPTS = 60
+_LIMIT_SECONDS = 300.0
 _PLACE = "__consumer_offsets"
 """The topic that offsets are committed for which mean ids: one that every cluster has, as soon as a group is used."""
 _CUT_OFF = {"_TIMED_OUT", "_TIMED_OUT_QUEUE", "_TRANSPORT", "_ALL_BROKERS_DOWN", "REQUEST_TIMED_OUT"}
@@ -78,7 +76,8 @@ def group_offset(
     consumer = kafka.Consumer({**connection_settings(settings), "group.id": group, "isolation.level": isolation})
     problem: Any = None
     try:
-        for _ in range(_ATTEMPTS):
+        limit = BrokerWait(f"what the group {group!r} has committed", _LIMIT_SECONDS)
+        while True:
             try:
                 (found,) = consumer.committed([kafka.TopicPartition(topic, 0)], timeout=_REQUEST_SECONDS)
                 problem = found.error
@@ -90,6 +89,7 @@ def group_offset(
                 return None
             if not is_temporary(problem):
                 break
+            limit.again(problem)
             wait(0.1)
     finally:
         consumer.close()
@@ -137,7 +137,8 @@ class IdRegistry:
         kafka = import_kafka_client()
         place = kafka.TopicPartition(_PLACE, 0, offset, metadata=metadata)
         problem: Any = None
-        for _ in range(_ATTEMPTS):
+        limit = BrokerWait(f"writing the group {group!r}, which names open transactions", _LIMIT_SECONDS)
+        while True:
             asked = kafka.ConsumerGroupTopicPartitions(group, [place])
             try:
                 (answer,) = self._admin.alter_consumer_group_offsets([asked], request_timeout=_REQUEST_SECONDS).values()
@@ -151,8 +152,8 @@ class IdRegistry:
                 break
             if problem.name() in _CUT_OFF:
                 # A client that was there before a broker died may wait for it for ever, when it has long been back.
-                _log.warning("The group %r cannot be written yet, and is tried again: %s.", group, describe(problem))
                 self._admin = import_kafka_admin().AdminClient(connection_settings(self._settings))
+            limit.again(problem)
             self._wait(0.1)
         message = f"The group {group!r}, which names open transactions, cannot be written: {describe(problem)}."
         raise ExternalSystemError(message)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import threading
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from penstock.connectors.kafka.broker_wait import BrokerWait, SilentBrokersError
 from penstock.connectors.kafka.client import connection_settings, import_kafka_admin
 from penstock.connectors.kafka.transaction import KafkaCommittable, TransactionalProducer
 from penstock.connectors.kafka.transactional_ids import IdRange, IdRegistry, close_transactions, transactional_id
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from penstock.connectors.kafka.message_run import MessageRun
     from penstock.connectors.kafka.serialization import KafkaRecordSerializationSchema
     from penstock.vocabulary.sinks.protocol import WriterContext
+
+_log = logging.getLogger("penstock.connectors.kafka")
 
 __all__ = ["PendingTransactions", "TransactionalWriter", "WriterState"]
 
@@ -86,6 +90,7 @@ class TransactionalWriter(SinkWriter[Any]):
         self._settings = settings
         self._prefix = prefix
         self._subtask = context.subtask
+        self._patience = context.patience / 1000
         self._parallelism = context.parallelism
         self._pending = pending
         self._pool_size = pool_size
@@ -136,14 +141,13 @@ class TransactionalWriter(SinkWriter[Any]):
     def flush(self, *, end_of_input: bool) -> None:
         """Wait until the brokers have everything."""
         if self._current is not None:
-            self._current.flush()
+            self._with_answer(lambda producer: producer.flush())
 
     def prepare_commit(self) -> list[KafkaCommittable]:
         """Make the transaction ready to be committed; the next record opens another one."""
-        producer = self._current
-        if producer is None:
+        if self._current is None:
             return []
-        producer.mark(self._topic, self._lineage, self._sequence)
+        producer = self._with_answer(lambda current: current.mark(self._topic, self._lineage, self._sequence))
         columns = [tuple(run) for run in self._runs]
         messages = pickle.dumps(columns, protocol=pickle.HIGHEST_PROTOCOL)
         identity = (producer.transactional_id, self._lineage, self._sequence)
@@ -152,6 +156,28 @@ class TransactionalWriter(SinkWriter[Any]):
         self._current = None
         self._runs = []
         return [committable]
+
+    def _with_answer(self, step: Callable[[TransactionalProducer], None]) -> TransactionalProducer:
+        """Take a step of the open transaction; by another client if the brokers do not answer this one.
+
+        Another client with the same id ends the transaction that is open, which nobody has committed, and writes its
+        messages again.
+        """
+        assert self._current is not None
+        wait = BrokerWait(f"the transaction {self._current.transactional_id!r}", self._patience)
+        while True:
+            try:
+                step(self._current)
+            except SilentBrokersError as error:
+                wait.again()
+                _log.warning("%s A new client writes the transaction again.", error)
+                self._current = self._producer_class(self._settings, self._current.transactional_id)
+                self._current.begin()
+                for run in self._runs:
+                    self._current.send(run)
+                step = _after_flush(step)
+            else:
+                return self._current
 
     def snapshot_state(self, checkpoint_id: int) -> list[WriterState]:
         """Return which ids were used."""
@@ -196,3 +222,11 @@ class TransactionalWriter(SinkWriter[Any]):
             known = sorted(self._admin.list_topics(topic, timeout=30).topics[topic].partitions) or [0]
             self._partitions[topic] = known
         return known
+
+
+def _after_flush(step: Callable[[TransactionalProducer], None]) -> Callable[[TransactionalProducer], None]:
+    def flush_first(producer: TransactionalProducer) -> None:
+        producer.flush()
+        step(producer)
+
+    return flush_first

@@ -95,6 +95,7 @@ class _SinkPart(Operator):
             job_id=str(context.services.get("job_id", "")),
             checkpoint_timestamp=lambda: context.checkpoint_timestamp,
             current_watermark=lambda: self._watermark,
+            patience=int(context.services.get("patience", WriterContext.patience)),
         )
 
     def _taken_over(self, snapshots: list[dict[str, Any]]) -> list[dict[str, Any]]:

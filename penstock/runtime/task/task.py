@@ -61,7 +61,13 @@ class Task:
         self.outbox: list[tuple[int, bytes]] = []
         self.metrics = MetricGroup(clock.elapsed)
         is_checkpointed = job.checkpoints.is_checkpointing_enabled()
-        self._services = {"job_name": job.name, "job_id": job.id, "is_checkpointed": is_checkpointed, **services}
+        self._services = {
+            "job_name": job.name,
+            "job_id": job.id,
+            "is_checkpointed": is_checkpointed,
+            "patience": job.checkpoints.get_checkpoint_timeout(),
+            **services,
+        }
         self._attempt = attempt
         self._link = link
         self._is_released = link is None

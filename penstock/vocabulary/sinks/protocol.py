@@ -77,6 +77,8 @@ class WriterContext:
     checkpoint_timestamp: Callable[[], int] = field(default=lambda: 0)
     """When the checkpoint was triggered that is being taken, in milliseconds."""
     current_watermark: Callable[[], int] = field(default=lambda: -(1 << 63))
+    patience: int = 600_000
+    """How many milliseconds a call may wait for an outside system that does not answer: the checkpoint timeout."""
 
 
 class SinkWriter(ABC, Generic[T]):
