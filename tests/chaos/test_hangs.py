@@ -195,6 +195,12 @@ def test_functions_that_end_their_worker_are_named(env: StreamExecutionEnvironme
     assert caught.value.record == "1"
 
 
+def test_a_function_that_closes_what_is_not_its_own_is_named(env: StreamExecutionEnvironment) -> None:
+    env.from_elements(1, 2).rebalance().map(lambda _: os.closerange(3, 256)).name("odd").print()
+    with pytest.raises(JobFailedError, match=r"closed descriptors of its worker that are not its own"):
+        env.execute("closing")
+
+
 def test_a_function_that_never_returns_shows_where_it_sits(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     env.set_restart_strategy(RestartStrategies.no_restart())
     env.enable_checkpointing(200)

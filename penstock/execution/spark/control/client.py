@@ -8,8 +8,9 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import JobFailedError
 from penstock.execution.spark.control.dialing import dial
-from penstock.execution.spark.control.messages import Cancel, Collected, Printed, Register, TaskKey
+from penstock.execution.spark.control.messages import Cancel, Collected, Failed, Printed, Register, TaskKey
 from penstock.runtime.exchange.codec import encode
 from penstock.runtime.exchange.elements import RECORDS
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from penstock.execution.spark.control.connection import ControlConnection
 
 __all__ = ["ControlClient"]
+
+_end_process = os._exit  # as it is before functions of the program come
 
 _LAST_SECONDS = 2.0
 """How long a task may go on after the driver has let go of it, or has died."""
@@ -42,6 +45,7 @@ class ControlClient:
         self._lock = threading.Lock()
         self._is_released = threading.Event()
         self._is_closed = threading.Event()
+        self._has_lost_descriptor = False
         self._data: ControlConnection | None = None
         self._control = self._connect("control")
         self._reader = threading.Thread(target=self._read, name="penstock control", daemon=True)
@@ -54,8 +58,13 @@ class ControlClient:
 
     def send(self, message: Any) -> None:
         """Send a control message; a driver that is gone needs none."""
-        with self._lock, contextlib.suppress(OSError):
-            self._control.send(message)
+        with self._lock:
+            try:
+                self._control.send(message)
+            except BlockingIOError:
+                self._control.hang_up()  # nobody has read for long, and half a message is under way
+            except OSError:
+                self._report_lost_descriptor()
 
     def print_lines(self, lines: list[str]) -> None:
         """Send lines for the driver's standard output."""
@@ -76,10 +85,12 @@ class ControlClient:
 
     def hang_up(self) -> None:
         """End the connection as if the driver had: the task stops, if need be with its process."""
-        hang_up(self._control)
+        self._control.hang_up()
 
     def close(self) -> None:
         """Close both connections; the driver reads what is under way first."""
+        with self._lock:
+            self._report_lost_descriptor()
         self._is_closed.set()
         if self._data is not None:
             self._data.close()
@@ -87,12 +98,32 @@ class ControlClient:
         self._reader.join()
         self._control.close()
 
+    def limit_sending(self, seconds: float) -> None:
+        """End the connection where the driver reads nothing for some seconds of what is sent to it."""
+        self._control.limit_sending(seconds)
+
+    def _report_lost_descriptor(self) -> None:
+        """Say over another connection that somebody in this process has closed the descriptor of this one, once."""
+        if self._has_lost_descriptor or self._is_closed.is_set() or self._control.has_descriptor():
+            return
+        self._has_lost_descriptor = True
+        message = (
+            f"A function of the program closed descriptors of its worker that are not its own (process {os.getpid()} on"
+            f" {socket.gethostname()}), as os.close() and os.closerange() can: the connection to the driver is gone."
+            " Close only what the program has opened."
+        )
+        with contextlib.suppress(OSError):
+            connection = self._connect("control")
+            connection.send(Failed(JobFailedError(message), ""))
+
     def _read(self) -> None:
         with contextlib.suppress(EOFError, OSError):
             while True:
                 self._on_message(self._control.receive())
+        with self._lock:
+            self._report_lost_descriptor()
         self._is_released.set()
         if not self._is_closed.is_set():
             self._on_message(Cancel())
             if not self._is_closed.wait(_LAST_SECONDS):
-                os._exit(1)
+                _end_process(1)

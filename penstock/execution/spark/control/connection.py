@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import os
 import pickle
 import socket
+import stat
 import struct
 from typing import Any
 
@@ -79,6 +81,13 @@ class ControlConnection:
     def let_go(self) -> None:
         """Say that nothing more will be sent; what the other side still says is heard."""
         self._shut_down(socket.SHUT_WR)
+
+    def has_descriptor(self) -> bool:
+        """Tell whether the descriptor is still this connection's, and not closed by somebody else."""
+        try:
+            return stat.S_ISSOCK(os.fstat(self._peer.fileno()).st_mode)
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Give the descriptor back."""

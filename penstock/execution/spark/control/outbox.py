@@ -70,6 +70,11 @@ class Outbox:
             self._pending.clear()
             self._changed.notify_all()
 
+    def hang_up(self) -> None:
+        """End the connection at once, with whatever is under way."""
+        self.close()
+        self._connection.hang_up()
+
     def _send(self) -> None:
         while (packed := self._next()) is not None:
             try:

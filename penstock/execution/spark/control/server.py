@@ -76,9 +76,9 @@ class ControlServer:
     def hang_up(self, task: TaskKey) -> None:
         """End the connection of a task that is taken for dead: should it come back, it finds itself let go."""
         with self._lock:
-            connection = self._tasks.get(task)
-        if connection is not None:
-            hang_up(connection)
+            outbox = self._tasks.get(task)
+        if outbox is not None:
+            outbox.hang_up()
 
     def let_go(self) -> None:
         """Tell every task that nobody waits for it any longer."""

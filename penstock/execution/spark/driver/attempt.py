@@ -52,6 +52,7 @@ _log = logging.getLogger("penstock.job")
 
 _REPORT_SECONDS = 1.5
 """How long to wait for a task's own report after Spark has said that the job failed."""
+_LAST_WORD_SECONDS = 0.3
 _CANCEL_SECONDS = 3.0
 """How long what was printed and collected may take to arrive after somebody cancelled the job."""
 _FAILURE_SECONDS = 0.8
@@ -137,7 +138,7 @@ class Attempt:
                 self._context.setLocalProperty(key, value)
             run_plan(plan)
             is_success = True
-        except SPARK_ERRORS as error:
+        except (*SPARK_ERRORS, OSError) as error:
             reason = self._reason(error)
             pause = self._watch.paused_for()
             return self._paused_error(pause) if pause else reason
@@ -286,7 +287,10 @@ class Attempt:
                     _log.error("%s Spark ends the job now.", self._not_ended(sorted(self._active)))
             if self._is_over:
                 return
-        cancel_jobs(self._session, self._group)
+        try:
+            cancel_jobs(self._session, self._group)
+        except (*SPARK_ERRORS, OSError) as error:  # Spark is gone, and the job with it
+            _log.debug("Spark cannot be told to end the job: %s", error)
 
     def _wait_for_tasks(self, seconds: float | None) -> bool:
         return self._changed.wait_for(lambda: self._is_over or not self._active, seconds)
@@ -318,6 +322,9 @@ class Attempt:
         with self._changed:
             if not self._is_stopping:
                 self._changed.wait_for(lambda: self._failure is not None or self._lost is not None, _REPORT_SECONDS)
+                if self._failure is None:
+                    # A worker whose connection is gone may say why over another one.
+                    self._changed.wait_for(lambda: self._failure is not None, _LAST_WORD_SECONDS)
             if self._failure is not None:
                 _log.debug("engine traceback of the failed task:\n%s", self._failure.engine_traceback)
                 return self._failure.error

@@ -14,6 +14,7 @@ from penstock.checkpoint.job_storage import JobStorage
 from penstock.checkpoint.restart import restart_policy
 from penstock.errors import (
     CheckpointStorageError,
+    ClusterError,
     CorruptCheckpointError,
     DriverPausedError,
     JobCancelledError,
@@ -31,6 +32,7 @@ from penstock.execution.spark.driver.results import print_lines, summed_counters
 from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import SourceSplits
+from penstock.execution.spark.internals.errors import SPARK_ERRORS
 from penstock.foundation.clock import SystemClock
 from penstock.foundation.files.by_uri import files_of
 from penstock.foundation.native import accelerator
@@ -220,7 +222,14 @@ class JobRun:
 
     def _run_once(self, number: int, recover_from: int | None) -> PenstockError | None:
         if number > 0:
-            acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
+            try:
+                acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
+            except (*SPARK_ERRORS, OSError) as error:
+                message = (
+                    f"The job {self.job.name!r} cannot restart: Spark's JVM, which ran it, is gone ({error}). Start the"
+                    " program again from the newest checkpoint."
+                )
+                raise ClusterError(message) from error
         try:
             source = "what the job starts from" if recover_from is None else f"checkpoint {recover_from}"
             what = f"reading {source} and finding the splits of the sources"

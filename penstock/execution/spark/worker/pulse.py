@@ -74,6 +74,7 @@ class Pulse:
 
     def start(self) -> None:
         """Start to speak and to listen."""
+        self._client.limit_sending(self._settings.timeout / 1000)
         self._arm()
         for call, name in ((self._speak, "penstock heartbeat"), (self._watch, "penstock driver watch")):
             threading.Thread(target=call, name=name, daemon=True).start()
