@@ -89,7 +89,7 @@ __all__ = [
     "CsvSchema", "CsvSchemaBuilder", "CustomCheckpointStorage", "CustomStateBackend", "DataGeneratorSource",
     "DataStream", "DataStreamSink", "DateTimeBucketAssigner", "DateTypeInfo", "DefaultRollingPolicy",
     "DefaultRollingPolicyBuilder", "Delivery", "DeliveryGuarantee", "DeltaEvictor", "DeltaFunction", "DeltaTrigger",
-    "DeserializationSchema", "Distribution", "Duration", "DynamicEventTimeSessionWindows",
+    "DeserializationSchema", "Distribution", "DriverPausedError", "Duration", "DynamicEventTimeSessionWindows",
     "DynamicProcessingTimeSessionWindows", "EmbeddedRocksDBStateBackend", "Encoder", "EndOfStreamTrigger",
     "EventComparator", "EventTimeSessionWindows", "EventTimeTrigger", "Evictor", "ExecutionConfig",
     "ExponentialBackoffDelayRetryStrategy", "ExternalSystemError", "ExternalTypeInfo",

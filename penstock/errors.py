@@ -18,6 +18,7 @@
     ├── ClusterError                Spark, Java or the cluster is not what the job needs
     │   └── NotEnoughSlotsError     fewer task slots than subtasks that must run at the same time
     ├── JobFailedError              the job ended in failure; says which step and why
+    │   ├── DriverPausedError       the driver did not run for long, and its tasks gave it up
     │   └── WorkerLostError         a worker or an executor died under the job
     └── JobCancelledError           the result of a cancelled job was asked for
 """

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import Configuration, ProgramError, StreamExecutionEnvironment
+from penstock.execution.spark.control.heartbeats import INTERVAL_OPTION, TIMEOUT_OPTION, HeartbeatSettings
 from penstock.runtime.diagnostics.no_output_watch import NO_OUTPUT_REPORT_INTERVAL, NoOutputWatch
 from penstock.testing import build_job
 from penstock.vocabulary.settings.known_options import KNOWN_OPTIONS, KNOWN_PREFIXES
@@ -84,7 +85,7 @@ EXAMPLES: dict[str, tuple[Any, dict[str, str]]] = {
         for option in ROCKSDB_OPTIONS
     },
 }
-BY_NAME = {"penstock.guarantee", NO_OUTPUT_REPORT_INTERVAL}
+BY_NAME = {"penstock.guarantee", NO_OUTPUT_REPORT_INTERVAL, INTERVAL_OPTION, TIMEOUT_OPTION}
 """Options that are read from a job's settings by their name; tests of their own are below."""
 
 
@@ -151,6 +152,13 @@ def test_the_watch_over_event_time_is_asked_for() -> None:
     env.from_collection([1]).print()
     job = build_job(env)
     assert NoOutputWatch.from_options(job.plan, job.settings.options)._interval == 7000
+
+
+def test_heartbeats_are_asked_for() -> None:
+    entries = {INTERVAL_OPTION: "2 s", TIMEOUT_OPTION: "7 s"}
+    env = StreamExecutionEnvironment(Configuration.from_dict(entries))
+    env.from_collection([1]).print()
+    assert HeartbeatSettings.from_options(build_job(env).settings.options) == HeartbeatSettings(2_000, 7_000)
 
 
 def test_an_environment_tells_of_keys_that_do_nothing(caplog: pytest.LogCaptureFixture) -> None:

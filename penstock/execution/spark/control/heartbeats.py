@@ -17,7 +17,7 @@ from penstock.vocabulary.time.durations import parse_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HeartbeatSettings", "Heartbeats", "Verdict"]
+__all__ = ["INTERVAL_OPTION", "TIMEOUT_OPTION", "HeartbeatSettings", "Heartbeats", "Verdict"]
 
 INTERVAL_OPTION = "heartbeat.interval"
 TIMEOUT_OPTION = "heartbeat.timeout"

@@ -53,6 +53,8 @@ _log = logging.getLogger("penstock.job")
 _REPORT_SECONDS = 1.5
 """How long to wait for a task's own report after Spark has said that the job failed."""
 _LAST_WORD_SECONDS = 0.3
+_ROLL_CALL_SECONDS = 300.0
+"""How long workers may take to start from when the first one has reported."""
 _CANCEL_SECONDS = 3.0
 """How long what was printed and collected may take to arrive after somebody cancelled the job."""
 _FAILURE_SECONDS = 0.8
@@ -102,6 +104,8 @@ class Attempt:
             on_silent=self._on_silent,
             on_paused=self._on_paused,
         )
+        self._roll_call = threading.Timer(_ROLL_CALL_SECONDS, self._call_roll)
+        self._roll_call.daemon = True
         self._busy: dict[TaskKey, Busy] = {}
         self._changed = threading.Condition()
         self._running: set[TaskKey] = set()
@@ -144,6 +148,7 @@ class Attempt:
             return self._paused_error(pause) if pause else reason
         finally:
             self._watch.close()
+            self._roll_call.cancel()
             self._splits.stop()
             with self._changed:
                 self._is_over = True
@@ -182,6 +187,8 @@ class Attempt:
         with self._changed:
             match message:
                 case Register():
+                    if not self.processes:
+                        self._roll_call.start()
                     self.processes[task] = message
                     self._active.add(task)
                     if self._is_winding_down:
@@ -240,6 +247,17 @@ class Attempt:
                 self._fail(Failed(WorkerLostError(message), ""))
             self._changed.notify_all()
         self._server.hang_up(sender.task)
+
+    def _call_roll(self) -> None:
+        """Fail where tasks have not reported: a worker that was stopped before it could has no heartbeats to miss."""
+        with self._changed:
+            missing = self._job.plan.spark_slots - len(self.processes)
+            if missing > 0 and not self._is_over:
+                reason = (
+                    f"{missing} of {self._job.plan.spark_slots} tasks have not reported {_ROLL_CALL_SECONDS:g} s after"
+                    " the first one did; their workers do not start"
+                )
+                self._fail(Failed(WorkerLostError(f"The job {self._job.name!r} failed: {reason}."), ""))
 
     def _on_paused(self, millis: int) -> None:
         with self._changed:

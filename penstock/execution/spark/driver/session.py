@@ -24,6 +24,7 @@ from penstock.execution.spark.internals.settings import (
     FORK_SERVER,
     FORK_SERVER_SETTING,
     are_missing,
+    executor_patience,
 )
 from penstock.execution.spark.internals.shuffle_gate import install_gate
 from penstock.execution.spark.internals.version import check_version
@@ -136,9 +137,8 @@ def _settings(options: dict[str, Any], slots: int, *, is_batch: bool) -> dict[st
     if _local_slots(settings["spark.master"]) is None:
         # An executor that stands still or is cut off is lost to Spark as soon as its workers are to the job.
         heartbeat = HeartbeatSettings.from_options(options)
-        settings.setdefault("spark.executor.heartbeatInterval", f"{heartbeat.interval}ms")
-        settings.setdefault("spark.storage.blockManagerHeartbeatTimeoutMs", f"{heartbeat.timeout}ms")
-        settings.setdefault("spark.network.timeoutInterval", f"{heartbeat.look_millis}ms")
+        patience = executor_patience(heartbeat.interval, heartbeat.timeout, heartbeat.look_millis)
+        settings = {**patience, **settings}
     return settings
 
 

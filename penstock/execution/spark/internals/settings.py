@@ -16,6 +16,7 @@ __all__ = [
     "FORK_SERVER_SETTING",
     "JOB_PROPERTIES",
     "are_missing",
+    "executor_patience",
 ]
 
 CORE_SETTINGS = {
@@ -62,6 +63,15 @@ FORK_SERVER_SETTING = "spark.python.daemon.module"
 """Names the module that an executor starts to fork Python workers from."""
 
 FORK_SERVER = "penstock.execution.spark.internals.fork_server"
+
+
+def executor_patience(interval: int, timeout: int, look: int) -> dict[str, str]:
+    """Return what makes Spark give up an executor that has not been heard of; all in milliseconds."""
+    return {
+        "spark.executor.heartbeatInterval": f"{interval}ms",
+        "spark.storage.blockManagerHeartbeatTimeoutMs": f"{timeout}ms",
+        "spark.network.timeoutInterval": f"{look}ms",
+    }
 
 
 def are_missing(conf: SparkConf) -> bool:

@@ -212,7 +212,8 @@ def _is_raised_by_program(error: GeneratorExit) -> bool:
     current = error.__traceback__
     while current is not None and current.tb_next is not None:
         current = current.tb_next
-    return current is not None and current.tb_frame.f_code not in (run_task.__code__, StageMain._run.__code__)
+    frame = None if current is None else current.tb_frame
+    return frame is not None and frame.f_code is not run_task.__code__ and frame.f_globals is not globals()
 
 
 def _obey(message: Any, inbox: Inbox, cancellation: Cancellation, limits: dict[str, int], tasks: list[Task]) -> None:
