@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -110,8 +111,9 @@ def test_a_driver_that_was_stopped_ends_itself_when_it_is_continued(tmp_path: Pa
         os.kill(program.process.pid, signal.SIGCONT)
         code, _, errors = program.end(60)
         assert code != 0
-        assert "DriverPausedError" in errors
-        assert "longer than heartbeat.timeout (3 s)" in errors
+        assert re.search(
+            r"The driver of the job 'chaos' did not run for .* longer than heartbeat.timeout \(3 s\)", errors
+        )
         assert lives.newest()[0] == newest, "a driver that was given up has completed a checkpoint"
         program.wait_until_nothing_is_left()
     with lives.life(newest) as program:
@@ -124,7 +126,9 @@ def test_a_driver_that_was_stopped_ends_itself_when_it_is_continued(tmp_path: Pa
 @pytest.mark.parametrize("who", ["executor", "worker"])
 def test_processes_of_a_cluster_are_stopped(tmp_path: Path, who: str) -> None:
     readings = Readings(records=6000 + int(SECONDS) * 500)
-    lives = Lives(tmp_path, readings, _settings(), "local-cluster[2,4,1024]")
+    # Spark goes by the same timeout, and executors take a while to start on a machine that is busy.
+    settings = {**_settings(), "heartbeat.interval": "1 s", "heartbeat.timeout": "8 s"}
+    lives = Lives(tmp_path, readings, settings, "local-cluster[2,4,1024]")
     choices = random.Random(13)
     started, stopped = time.monotonic(), 0
     with lives.life(None) as program:
