@@ -81,10 +81,10 @@ HOMES = {
     "penstock.connectors.redis.sink": "RedisSink RedisSinkBuilder",
     "penstock.connectors.socket_text": "SocketTextSource",
     "penstock.errors": (
-        "CheckpointError CheckpointStorageError ClusterError CorruptCheckpointError ExternalSystemError "
-        "JobCancelledError JobFailedError MalformedPatternException MalformedRecordError MissingTimestampError "
-        "NotEnoughSlotsError PenstockError ProgramError SerializationError StateAccessError StateRestoreError "
-        "UnusableKeyError UserFunctionError WorkerLostError"
+        "CheckpointError CheckpointStorageError ClusterError CorruptCheckpointError DriverPausedError "
+        "ExternalSystemError JobCancelledError JobFailedError MalformedPatternException MalformedRecordError "
+        "MissingTimestampError NotEnoughSlotsError PenstockError ProgramError SerializationError "
+        "StateAccessError StateRestoreError UnusableKeyError UserFunctionError WorkerLostError"
     ),
     "penstock.vocabulary.cep.conditions": (
         "BooleanConditions IterativeCondition RichAndCondition RichCompositeIterativeCondition RichIterativeCondition "
