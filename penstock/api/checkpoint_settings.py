@@ -31,6 +31,7 @@ class CheckpointSettings:
         self._savepoint_directory: str | None = None
         self._restore_path: str | None = None
         self._allows_non_restored_state = False
+        self._renamed_classes: dict[str, str] = {}
         self._claim_mode = RecoveryClaimMode.NO_CLAIM
         self._rocksdb_configuration = Configuration()
 
@@ -50,6 +51,9 @@ class CheckpointSettings:
             self._restore_path = configuration.get_string(path, None)
         for key in ("execution.state-recovery.ignore-unclaimed-state", "execution.savepoint.ignore-unclaimed-state"):
             self._allows_non_restored_state = configuration.get_boolean(key, self._allows_non_restored_state)
+        renamed = configuration.get_string("penstock.renamed-classes", None)
+        if renamed is not None:
+            self._renamed_classes = _pairs("penstock.renamed-classes", renamed)
         mode = configuration.first_key("execution.state-recovery.claim-mode", "execution.savepoint-restore-mode")
         if mode is not None:
             self._set_claim_mode(mode, str(configuration.get_string(mode, "")))
@@ -121,3 +125,11 @@ class CheckpointSettings:
     def get_default_savepoint_directory(self) -> str | None:
         """Return where savepoints go that are asked for without a directory."""
         return self._savepoint_directory
+
+
+def _pairs(key: str, text: str) -> dict[str, str]:
+    pairs = [entry.split(":") for entry in text.split(",") if entry.strip()]
+    if any(len(pair) != 2 or not all(map(str.strip, pair)) for pair in pairs):
+        message = f"{key} is {text!r}; write old:new pairs separated by commas."
+        raise ProgramError(message)
+    return {old.strip(): new.strip() for old, new in pairs}

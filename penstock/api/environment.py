@@ -248,6 +248,7 @@ class StreamExecutionEnvironment(EnvironmentSettings):
             savepoint_directory=self._savepoint_directory,
             restore_path=self._restore_path,
             allows_non_restored_state=self._allows_non_restored_state,
+            renamed_classes=dict(self._renamed_classes),
             claim_mode=self._claim_mode,
             guarantees=tuple(map(str, guarantees)),
             notes=self._mode_notes(is_batch=is_batch),

@@ -15,6 +15,7 @@ from penstock.checkpoint.rescaling import plan_restore
 from penstock.checkpoint.restored_parallelism import take_over_max_parallelism
 from penstock.checkpoint.storage import StorageAccess, load_checkpoint
 from penstock.errors import CheckpointError, CheckpointStorageError
+from penstock.statestore.stored_classes import StoredClasses
 
 if TYPE_CHECKING:
     from penstock.checkpoint.metadata import CheckpointMetadata
@@ -45,7 +46,7 @@ class JobStorage:
         access = StorageAccess(job.checkpoints.get_checkpoint_storage(), job.id, files_of)
         if job.savepoint_directory is not None:
             access.savepoint_directory = job.savepoint_directory
-        start = None if job.restore_path is None else _loaded(job.restore_path, files_of)
+        start = None if job.restore_path is None else _loaded(job, files_of)
         if start is not None:
             job = take_over_max_parallelism(job, start[0])
             plan_restore(
@@ -98,9 +99,10 @@ def _try(what: str, access: StorageAccess, directory: str, remedy: str) -> None:
         raise CheckpointStorageError(message) from error
 
 
-def _loaded(location: str, files_of: FilesOf) -> tuple[CheckpointMetadata, StoredFiles]:
+def _loaded(job: Job, files_of: FilesOf) -> tuple[CheckpointMetadata, StoredFiles]:
+    location = str(job.restore_path)
     try:
-        return load_checkpoint(location, files_of)
+        return load_checkpoint(location, files_of, StoredClasses(job.renamed_classes))
     except (OSError, ValueError) as error:
         message = f"The checkpoint or savepoint to start from cannot be read: {location}: {error}"
         raise CheckpointError(message) from error

@@ -1,25 +1,21 @@
 """What a checkpoint consists of, and the ``_metadata`` file that says so.
 
-The file holds the versioned, checksummed description of one checkpoint or savepoint. Its layout, numbers
-little-endian::
-
-    b"PENCHKPT", u16 version, u64 length of the body, u32 CRC-32 of the body, the body
-
-The body is a pickle of plain data only (dicts, lists, strings, numbers, bytes), so that it can be read without the
-program and by any later Penstock. Operator state, which holds values of the program, is in it as bytes that are read
-where they are needed. Keyed state and what operators keep for themselves is in files of its own unless it is small.
+The file is a sealed piece of plain data (:mod:`penstock.foundation.plain_data`) that begins with ``PENCHKPT``. It can
+be read without the program, by any later Penstock, and whatever is in it runs no code. Operator state, which holds
+values of the program, is in it as bytes that are read where they are needed. Keyed state and what operators keep for
+themselves is in files of its own unless it is small. Files are named by what Penstock itself calls them; no name leads
+out of the directory of the checkpoint and of what checkpoints share.
 """
 
 from __future__ import annotations
 
-import pickle
-import struct
-import zlib
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.checkpoint.subtask_state import InputInfo, OperatorState
 from penstock.errors import CorruptCheckpointError
+from penstock.foundation.plain_data import Fields, PlainDataError, seal, unseal
 from penstock.statestore.handles import KeyedStateHandle, StoredBytes
 from penstock.statestore.stored_operator_state import StoredOperatorState
 from penstock.vocabulary.settings.modes import CheckpointKind, RecoveryClaimMode
@@ -37,8 +33,10 @@ METADATA = "_metadata"
 
 _MAGIC = b"PENCHKPT"
 _FLINK_MAGIC = bytes.fromhex("4960672d")
-_VERSION = 3
-_HEAD = struct.Struct("<8sHQI")
+_VERSION = 4
+"""The first one that lasts: all later Penstocks read it."""
+_LOCATION = re.compile(r"(\.\./shared/)?[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_FILE_NAME = re.compile(r"|[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -136,21 +134,18 @@ class CheckpointMetadata:
 
     def encode(self) -> bytes:
         """Returns the bytes of the file."""
-        body = pickle.dumps(
-            {
-                "job_id": self.job_id,
-                "checkpoint_id": self.checkpoint_id,
-                "timestamp": self.timestamp,
-                "kind": self.kind.value,
-                "operators": {name: _operator_to_plain(operator) for name, operator in self.operators.items()},
-            },
-            5,
-        )
-        return _HEAD.pack(_MAGIC, _VERSION, len(body), zlib.crc32(body)) + body
+        plain = {
+            "job_id": self.job_id,
+            "checkpoint_id": self.checkpoint_id,
+            "timestamp": self.timestamp,
+            "kind": self.kind.value,
+            "operators": {name: _operator_to_plain(operator) for name, operator in self.operators.items()},
+        }
+        return seal(_MAGIC, _VERSION, plain)
 
     @staticmethod
     def decode(data: bytes, name: str) -> CheckpointMetadata:
-        """Reads the bytes of the file ``name``.
+        """Reads the bytes of the file ``name``, without running any code.
 
         Raises:
             CorruptCheckpointError: The file is truncated, damaged or of a newer version.
@@ -158,66 +153,108 @@ class CheckpointMetadata:
         if data[: len(_FLINK_MAGIC)] == _FLINK_MAGIC:
             problem = "was written by Apache Flink, whose state only Flink reads; here a job starts without it"
             raise CorruptCheckpointError(name, problem)
-        if len(data) < _HEAD.size or data[: len(_MAGIC)] != _MAGIC:
-            raise CorruptCheckpointError(name, f"is truncated at {len(data)} bytes or holds no checkpoint metadata")
-        _, version, length, checksum = _HEAD.unpack_from(data)
-        if version > _VERSION:
-            problem = f"has version {version} of the metadata, and this Penstock reads up to version {_VERSION}"
-            raise CorruptCheckpointError(name, problem)
-        body = data[_HEAD.size :]
-        if len(body) != length:
-            raise CorruptCheckpointError(name, f"is truncated: {len(body)} of {length} bytes are there")
-        if zlib.crc32(body) != checksum:
-            raise CorruptCheckpointError(name, "is damaged (the checksum does not match)")
-        plain = pickle.loads(body)
-        return CheckpointMetadata(
-            job_id=plain["job_id"],
-            checkpoint_id=plain["checkpoint_id"],
-            timestamp=plain["timestamp"],
-            kind=CheckpointKind(plain["kind"]),
-            operators={key: _operator_from_plain(operator) for key, operator in plain["operators"].items()},
-        )
+        try:
+            with Fields(unseal(data, _MAGIC, range(_VERSION, _VERSION + 1), "checkpoint metadata"), "it") as fields:
+                return CheckpointMetadata(
+                    job_id=fields.take("job_id", str),
+                    checkpoint_id=fields.take("checkpoint_id", int, least=0),
+                    timestamp=fields.take("timestamp", int),
+                    kind=CheckpointKind(fields.take("kind", str)),
+                    operators=fields.take_dict("operators", str, _operator_from_plain),
+                )
+        except PlainDataError as error:
+            raise CorruptCheckpointError(name, str(error)) from error
+        except (ValueError, TypeError) as error:
+            raise CorruptCheckpointError(name, f"is damaged or not written by Penstock ({error})") from error
 
 
 def _operator_to_plain(operator: OperatorMetadata) -> dict[str, Any]:
     return {
-        "info": {**vars(operator.info), "inputs": [vars(each) for each in operator.info.inputs]},
+        "info": {**vars(operator.info), "inputs": [dict(vars(each)) for each in operator.info.inputs]},
         "subtasks": {subtask: _state_to_plain(state) for subtask, state in operator.subtasks.items()},
-        "in_flight": {subtask: vars(stored) for subtask, stored in operator.in_flight.items()},
+        "in_flight": {subtask: dict(vars(stored)) for subtask, stored in operator.in_flight.items()},
     }
 
 
-def _operator_from_plain(plain: dict[str, Any]) -> OperatorMetadata:
-    inputs = tuple(InputInfo(**each) for each in plain["info"].get("inputs", ()))
-    return OperatorMetadata(
-        info=OperatorInfo(**{**plain["info"], "inputs": inputs}),
-        subtasks={subtask: _state_from_plain(state) for subtask, state in plain["subtasks"].items()},
-        in_flight={subtask: StoredBytes(**stored) for subtask, stored in plain["in_flight"].items()},
-    )
+def _operator_from_plain(plain: Any) -> OperatorMetadata:
+    with Fields(plain, "an operator") as fields:
+        return OperatorMetadata(
+            _info_from_plain(fields.take("info", dict)),
+            fields.take_dict("subtasks", int, _state_from_plain),
+            fields.take_dict("in_flight", int, _stored_from_plain),
+        )
+
+
+def _info_from_plain(plain: Any) -> OperatorInfo:
+    with Fields(plain, "an operator") as fields:
+        return OperatorInfo(
+            fields.take("name", str),
+            fields.take("parallelism", int, least=1),
+            fields.take("max_parallelism", int, least=1),
+            fields.take("is_source", bool),
+            tuple(fields.take_list("inputs", _input_from_plain)),
+            fields.take("kind", str),
+            fields.take("has_keys", bool),
+        )
+
+
+def _input_from_plain(plain: Any) -> InputInfo:
+    with Fields(plain, "an input") as fields:
+        return InputInfo(
+            fields.take("sender", str),
+            fields.take_optional("tag", str),
+            fields.take("input", int, least=0),
+            fields.take("senders", int, least=1),
+            fields.take("spread", str),
+        )
 
 
 def _state_to_plain(state: OperatorState) -> dict[str, Any]:
     keyed = [
-        {**vars(handle), "files": [(name, vars(stored)) for name, stored in handle.files]} for handle in state.keyed
+        {**vars(handle), "files": [[name, dict(vars(each))] for name, each in handle.files]} for handle in state.keyed
     ]
     operator = None if state.operator is None else state.operator.to_plain()
-    return {"keyed": keyed, "operator": operator, "own": [vars(stored) for stored in state.own]}
+    return {"keyed": keyed, "operator": operator, "own": [dict(vars(stored)) for stored in state.own]}
 
 
-def _state_from_plain(plain: dict[str, Any]) -> OperatorState:
-    keyed = tuple(
-        KeyedStateHandle(
-            handle["start"],
-            handle["stop"],
-            handle["form"],
-            tuple((name, StoredBytes(**stored)) for name, stored in handle["files"]),
+def _state_from_plain(plain: Any) -> OperatorState:
+    with Fields(plain, "a state") as fields:
+        operator = fields.take_optional("operator", dict)
+        return OperatorState(
+            tuple(fields.take_list("keyed", _handle_from_plain)),
+            None if operator is None else StoredOperatorState.from_plain(operator),
+            tuple(fields.take_list("own", _stored_from_plain)),
         )
-        for handle in plain["keyed"]
-    )
-    operator = None if plain["operator"] is None else StoredOperatorState.from_plain(plain["operator"])
-    return OperatorState(keyed, operator, tuple(_own_from_plain(own) for own in plain["own"]))
 
 
-def _own_from_plain(own: bytes | dict[str, Any]) -> StoredBytes:
-    """Read what an operator keeps for itself; in version 1 of the file its bytes were right there."""
-    return StoredBytes(None, len(own), zlib.crc32(own), own) if isinstance(own, bytes) else StoredBytes(**own)
+def _handle_from_plain(plain: Any) -> KeyedStateHandle:
+    with Fields(plain, "a keyed state") as fields:
+        return KeyedStateHandle(
+            fields.take("start", int, least=0),
+            fields.take("stop", int, least=0),
+            fields.take("form", str),
+            tuple(fields.take_list("files", _file_from_plain)),
+        )
+
+
+def _file_from_plain(plain: Any) -> tuple[str, StoredBytes]:
+    name, stored = plain
+    if type(name) is not str or not _FILE_NAME.fullmatch(name):
+        message = f"is damaged or not written by Penstock (a file is called {name!r:.80})"
+        raise PlainDataError(message)
+    return name, _stored_from_plain(stored)
+
+
+def _stored_from_plain(plain: Any) -> StoredBytes:
+    with Fields(plain, "a file") as fields:
+        location = fields.take_optional("location", str)
+        if location is not None and not _LOCATION.fullmatch(location):
+            message = f"is damaged or not written by Penstock (a file is at {location!r:.80})"
+            raise PlainDataError(message)
+        return StoredBytes(
+            location,
+            fields.take("size", int, least=0),
+            fields.take_optional("checksum", int),
+            fields.take_optional("data", bytes),
+            fields.take("is_shared", bool),
+        )

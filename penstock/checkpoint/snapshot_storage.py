@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from penstock.errors import CheckpointError, CorruptCheckpointError
 from penstock.statestore.handles import StoredBytes
 from penstock.statestore.snapshot_format import BytesInput
+from penstock.statestore.value_codec import PROGRAM_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from penstock.foundation.files.local import FileOutput, Files, StateInput
     from penstock.statestore.handles import StateOutput
+    from penstock.statestore.stored_classes import StoredClasses
 
 __all__ = ["FileTarget", "MemoryTarget", "StoredFiles"]
 
@@ -173,11 +175,22 @@ class _MemoryOutput:
 
 
 class StoredFiles:
-    """Reads what handles of one checkpoint point to; picklable, for tasks on other machines."""
+    """Reads what handles of one checkpoint point to; picklable, for tasks on other machines.
 
-    def __init__(self, files: Files, directory: str) -> None:
+    Args:
+        files: The file system.
+        directory: The directory of the checkpoint.
+        classes: Finds the classes of the values.
+    """
+
+    def __init__(self, files: Files, directory: str, classes: StoredClasses = PROGRAM_CLASSES) -> None:
         self._files = files
         self._directory = directory
+        self.classes = classes
+
+    def with_classes(self, classes: StoredClasses) -> StoredFiles:
+        """Returns the same files, whose values are read with other classes."""
+        return StoredFiles(self._files, self._directory, classes)
 
     def path_of(self, stored: StoredBytes) -> str:
         """Returns the absolute path of a stored file."""

@@ -28,6 +28,7 @@ from penstock.checkpoint.shared_files import SharedFiles
 from penstock.checkpoint.snapshot_storage import FileTarget, MemoryTarget, StoredFiles
 from penstock.errors import CheckpointError, CorruptCheckpointError
 from penstock.foundation.files.local import local_files_of
+from penstock.statestore.value_codec import PROGRAM_CLASSES
 from penstock.vocabulary.settings.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
 from penstock.vocabulary.settings.modes import ExternalizedCheckpointRetention
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from penstock.checkpoint.subtask_state import SubtaskState
     from penstock.foundation.files.local import Files, FilesOf
     from penstock.statestore.handles import SnapshotTarget, StoredBytes
+    from penstock.statestore.stored_classes import StoredClasses
     from penstock.vocabulary.settings.checkpoint_storage import CheckpointStorage
 
 __all__ = ["CheckpointStore", "StorageAccess", "is_kept_after", "load_checkpoint"]
@@ -240,8 +242,12 @@ class CheckpointStore:
                 files.delete(posixpath.normpath(f"{root}/chk-0/{location}"))
 
 
-def load_checkpoint(location: str, files_of: FilesOf = local_files_of) -> tuple[CheckpointMetadata, StoredFiles]:
+def load_checkpoint(
+    location: str, files_of: FilesOf = local_files_of, classes: StoredClasses = PROGRAM_CLASSES
+) -> tuple[CheckpointMetadata, StoredFiles]:
     """Loads a checkpoint or savepoint from its directory or its ``_metadata`` file and checks that its files are there.
+
+    This runs no code of the program; ``classes`` decide what happens when values are read.
 
     Raises:
         CheckpointError: There is no checkpoint.
@@ -264,7 +270,7 @@ def load_checkpoint(location: str, files_of: FilesOf = local_files_of) -> tuple[
         message = f"There is no checkpoint or savepoint at {location}: {METADATA} is missing.{hint}"
         raise CheckpointError(message)
     metadata = CheckpointMetadata.decode(files.open(name).read_at(0, size), name)
-    stored_files = StoredFiles(files, directory)
+    stored_files = StoredFiles(files, directory, classes)
     for stored in metadata.stored():
         if stored.location is None:
             if stored.data is None or zlib.crc32(stored.data) != stored.checksum:

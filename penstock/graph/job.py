@@ -31,6 +31,8 @@ class Job:
     restore_path: str | None = None
     """The checkpoint or savepoint that the job starts from."""
     allows_non_restored_state: bool = False
+    renamed_classes: dict[str, str] = field(default_factory=dict)
+    """By the old names, new ones of classes of the program whose objects are in what the job starts from."""
     claim_mode: RecoveryClaimMode = RecoveryClaimMode.NO_CLAIM
     """Whether the job owns, and deletes in the end, what it starts from."""
     guarantees: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from penstock.savepoints.comparison import Difference, compare_savepoints
 from penstock.savepoints.editor import SavepointEditor
+from penstock.savepoints.renaming import rename_classes
 from penstock.savepoints.rows import StateRow
 from penstock.savepoints.savepoint import OperatorSummary, Savepoint, StateSummary, delete_savepoint
 
@@ -19,4 +20,5 @@ __all__ = [
     "StateSummary",
     "compare_savepoints",
     "delete_savepoint",
+    "rename_classes",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import zlib
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.checkpoint.metadata import METADATA, CheckpointMetadata, OperatorInfo, OperatorMetadata
@@ -15,7 +16,7 @@ from penstock.foundation.clock import SystemClock
 from penstock.foundation.files.by_uri import files_of
 from penstock.foundation.keys.groups import key_group_of, key_group_range
 from penstock.savepoints.keyed_state import open_keyed_state
-from penstock.statestore.handles import ENTRIES, KeyedStateHandle
+from penstock.statestore.handles import ENTRIES, KeyedStateHandle, StoredBytes
 from penstock.statestore.operator_state import OperatorStateSnapshot
 from penstock.statestore.snapshot_format import (
     BATCH_ENTRIES,
@@ -27,6 +28,7 @@ from penstock.statestore.snapshot_format import (
 )
 from penstock.statestore.state_kinds import KINDS, kind_of
 from penstock.statestore.stored_operator_state import StoredOperatorState
+from penstock.statestore.value_codec import PROGRAM_CLASSES
 from penstock.vocabulary.settings.modes import CheckpointKind
 from penstock.vocabulary.state.descriptors import StateDescriptor
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from penstock.savepoints.savepoint import Savepoint
     from penstock.statestore.snapshot_format import Columns
+    from penstock.statestore.stored_classes import StoredClasses
 
 __all__ = ["SavepointEditor"]
 
@@ -71,14 +74,17 @@ class SavepointEditor:
         path = editor.write("file:///savepoints")
 
     Args:
-        savepoint: What to start with, nothing if not given.
+        savepoint: What to start with, nothing if not given; if it holds objects of the program's classes, one that was
+            loaded with ``unpickle=True``.
     """
 
     def __init__(self, savepoint: Savepoint | None = None) -> None:
         self._operators: dict[str, _Operator] = {}
         self._checkpoint_id = 0
+        self._classes: StoredClasses = PROGRAM_CLASSES
         if savepoint is not None:
             self._checkpoint_id = savepoint.metadata.checkpoint_id
+            self._classes = savepoint.files.classes
             for operator, content in savepoint.metadata.operators.items():
                 if content.in_flight:
                     message = (
@@ -168,7 +174,9 @@ class SavepointEditor:
         found = self._operator(operator)
         for subtask in range(found.info.parallelism):
             former = found.subtasks.get(subtask, OperatorState())
-            known = OperatorStateSnapshot() if former.operator is None else former.operator.decode(operator)
+            known = (
+                OperatorStateSnapshot() if former.operator is None else former.operator.decode(operator, self._classes)
+            )
             changed = OperatorStateSnapshot(dict(known.lists), dict(known.unions), dict(known.broadcasts))
             if kind == "broadcast":
                 changed.broadcasts[state] = dict(content)
@@ -226,7 +234,7 @@ def _load(savepoint: Savepoint, operator: str, content: OperatorMetadata) -> _Op
     loaded = _Operator(content.info)
     for subtask, state in content.subtasks.items():
         # Files are those of the old savepoint; their bytes go with the new one.
-        own = tuple(replace(each, location=None, data=savepoint.files.read(each)) for each in state.own)
+        own = tuple(_inline(savepoint.files.read(each)) for each in state.own)
         loaded.subtasks[subtask] = OperatorState((), state.operator, own)
         for handle in state.keyed:
             with open_keyed_state(handle, savepoint.files, operator, content.info.max_parallelism) as readers:
@@ -237,6 +245,10 @@ def _load(savepoint: Savepoint, operator: str, content: OperatorMetadata) -> _Op
                         entries.update(zip(zip(names, keys, strict=True), values, strict=True))
                     loaded.timers.extend(reader.read_timers(handle.key_groups))
     return loaded
+
+
+def _inline(data: bytes) -> StoredBytes:
+    return StoredBytes(None, len(data), zlib.crc32(data), data)
 
 
 def _stored(operator: str, content: _Operator, subtask: int, target: FileTarget) -> OperatorState:

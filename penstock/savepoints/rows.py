@@ -7,6 +7,8 @@ import dataclasses
 import json
 from typing import Any, NamedTuple
 
+from penstock.statestore.inert_values import OpaqueClass, OpaqueValue
+
 __all__ = ["BROADCAST", "EVENT_TIMER", "OPERATOR_LIST", "OWN", "PROCESSING_TIMER", "TIMERS", "UNION_LIST", "StateRow"]
 
 TIMERS = "timers"
@@ -62,6 +64,10 @@ def _plain(value: Any) -> Any:
         if all(isinstance(key, str) for key in value):
             return {key: _plain(each) for key, each in value.items()}
         return [[_plain(key), _plain(each)] for key, each in value.items()]
+    if isinstance(value, OpaqueValue):
+        return _plain_opaque(value)
+    if isinstance(value, OpaqueClass):
+        return value.name
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: _plain(each) for name, each in value._asdict().items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -72,3 +78,12 @@ def _plain(value: Any) -> Any:
     if isinstance(attributes, dict) and attributes:
         return {name.lstrip("_"): _plain(each) for name, each in attributes.items()}
     return str(value)
+
+
+def _plain_opaque(value: OpaqueValue) -> Any:
+    """Return what the object itself would have been, where its attributes say all of it."""
+    known = value.attributes()
+    if known is not None:
+        return {name.lstrip("_"): _plain(each) for name, each in known.items()}
+    parts = {"arguments": value.arguments, "state": value.stored_state, "elements": value.elements}
+    return {"class": value.stored_class.name, **{name: _plain(part) for name, part in parts.items() if part}}

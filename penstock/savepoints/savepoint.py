@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import posixpath
 from collections import Counter
 from dataclasses import dataclass
@@ -23,16 +22,19 @@ from penstock.savepoints.rows import (
     UNION_LIST,
     StateRow,
 )
+from penstock.statestore.inert_values import InertClasses
 from penstock.statestore.snapshot_format import EVENT_TIME
+from penstock.statestore.stored_classes import StoredClasses
+from penstock.statestore.value_codec import load_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from penstock.checkpoint.metadata import CheckpointMetadata, OperatorMetadata
     from penstock.checkpoint.snapshot_storage import StoredFiles
     from penstock.checkpoint.subtask_state import OperatorState
-    from penstock.statestore.handles import KeyedStateHandle, StateFiles
+    from penstock.statestore.handles import KeyedStateHandle, StateFiles, StoredBytes
 
 __all__ = ["OperatorSummary", "Savepoint", "StateSummary", "delete_savepoint", "operator_rows"]
 
@@ -62,8 +64,10 @@ class OperatorSummary:
 class Savepoint:
     """The content of a savepoint or checkpoint.
 
-    Values of classes that the program defines are read with the program's classes where they can be imported, and
-    with the definitions that the savepoint holds where they cannot.
+    Looking at it runs no code: of objects of the program's classes only what is stored of them is known, see
+    :class:`~penstock.statestore.inert_values.OpaqueValue`. A savepoint that you trust as much as a program can be
+    loaded with ``unpickle=True``: objects are then read with the program's classes where they can be imported, and with
+    the definitions that the savepoint holds where they cannot.
 
     Example::
 
@@ -78,20 +82,27 @@ class Savepoint:
         self.files = files
 
     @staticmethod
-    def load(location: str | Path) -> Savepoint:
+    def load(location: str | Path, *, unpickle: bool = False, renamed: Mapping[str, str] | None = None) -> Savepoint:
         """Open a savepoint or checkpoint by its directory or its ``_metadata`` file.
+
+        Args:
+            location: The directory or the file.
+            unpickle: Whether to make objects of the program's classes, which runs code of theirs, and code that the
+                savepoint itself holds.
+            renamed: With ``unpickle``: new names of classes or modules by the old ones.
 
         Raises:
             CheckpointError: There is none.
             CorruptCheckpointError: A file of it is missing, truncated or damaged.
         """
-        return Savepoint(str(location), *load_checkpoint(str(location), files_of))
+        classes = StoredClasses(renamed) if unpickle else InertClasses()
+        return Savepoint(str(location), *load_checkpoint(str(location), files_of, classes))
 
     def operators(self) -> list[OperatorSummary]:
-        """Return what the savepoint holds, operator by operator; reads all state to count it."""
+        """Return what the savepoint holds, operator by operator, without a look at the values."""
         summaries = []
         for operator, content in self.metadata.operators.items():
-            counts = Counter((row.state, row.kind) for row in self.rows(operator=operator))
+            counts = self._counts(operator, content)
             stored = [stored for state in content.subtasks.values() for each in state.keyed for _, stored in each.files]
             summaries.append(
                 OperatorSummary(
@@ -147,6 +158,28 @@ class Savepoint:
             return self.keyed_rows(operator, handle)
         return operator_rows(operator, subtask, self.metadata.operators[operator].subtasks[subtask], self.files)
 
+    def _counts(self, operator: str, content: OperatorMetadata) -> Counter[tuple[str, str]]:
+        """Return how many rows there are of each state, by its name and kind."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for _, state in sorted(content.subtasks.items()):
+            for handle in state.keyed:
+                with open_keyed_state(handle, self.files, operator, content.info.max_parallelism) as readers:
+                    for reader in readers:
+                        for info, number in reader.counts():
+                            counts[info.name, info.kind] += number
+                        for kind, number in zip((EVENT_TIMER, PROCESSING_TIMER), reader.timers, strict=True):
+                            counts[TIMERS, kind] += number
+            if state.operator is not None:
+                for kind, stored in (
+                    (OPERATOR_LIST, state.operator.content.lists),
+                    (UNION_LIST, state.operator.content.unions),
+                    (BROADCAST, state.operator.content.broadcasts),
+                ):
+                    for name, elements in stored.items():
+                        counts[name, kind] += len(elements)
+            counts[OWN, OWN] += len(state.own)
+        return +counts
+
     def _rows_of(self, operator: str, content: OperatorMetadata) -> Iterator[StateRow]:
         for subtask, state in sorted(content.subtasks.items()):
             for handle in state.keyed:
@@ -170,7 +203,7 @@ class Savepoint:
 def operator_rows(operator: str, subtask: int, state: OperatorState, files: StateFiles) -> Iterator[StateRow]:
     """Return operator state of one subtask, and what the operator keeps for itself."""
     if state.operator is not None:
-        content = state.operator.decode(operator)
+        content = state.operator.decode(operator, files.classes)
         for kind, lists in ((OPERATOR_LIST, content.lists), (UNION_LIST, content.unions)):
             for name, elements in lists.items():
                 for element in elements:
@@ -179,12 +212,13 @@ def operator_rows(operator: str, subtask: int, state: OperatorState, files: Stat
             for key, value in entries.items():
                 yield StateRow(operator, name, BROADCAST, key, None, value, subtask)
     for own in state.own:
-        yield StateRow(operator, OWN, OWN, None, None, _read_own(files.read(own)), subtask)
+        yield StateRow(operator, OWN, OWN, None, None, _read_own(own, files), subtask)
 
 
-def _read_own(own: bytes) -> Any:
+def _read_own(stored: StoredBytes, files: StateFiles) -> Any:
+    own = files.read(stored)
     try:
-        return pickle.loads(own)
+        return load_value(own, files.classes)
     except Exception:  # whatever the classes of a connector raise
         return own
 

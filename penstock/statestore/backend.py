@@ -229,7 +229,7 @@ class KeyedStateBackend(ABC):
                     " backend, take a savepoint, and restore the savepoint with the new one."
                 )
                 raise StateRestoreError(problem)
-            readers.extend(KeyedStateReader(files.open(stored)) for _, stored in handle.files)
+            readers.extend(KeyedStateReader(files.open(stored), classes=files.classes) for _, stored in handle.files)
         return self.restore(readers, key_groups, max_parallelism)
 
     def close(self) -> None:  # noqa: B027 - memory needs no closing

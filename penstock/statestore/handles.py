@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from penstock.foundation.files.local import StateInput
+    from penstock.statestore.stored_classes import StoredClasses
 
 __all__ = ["ENTRIES", "ROCKSDB", "KeyedStateHandle", "SnapshotTarget", "StateFiles", "StateOutput", "StoredBytes"]
 
@@ -100,6 +101,9 @@ class SnapshotTarget(Protocol):
 
 class StateFiles(Protocol):
     """Gives access to what handles point to."""
+
+    classes: StoredClasses
+    """Finds the classes of the values there."""
 
     def open(self, stored: StoredBytes) -> StateInput:
         """Returns the bytes for reading at any place."""

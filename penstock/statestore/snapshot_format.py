@@ -8,9 +8,9 @@ little-endian::
     section   one per key group that holds something:
                 per state:  u16 number of the state (0xFFFF: the timers), u32 number of batches,
                             per batch: u32 length of its keys, u32 length of its values, keys, values
-    footer    the index, pickled: operator, max parallelism, states (name, kind, time to live, schema version),
-              sections (key group -> offset, length, CRC-32), classes of the values, number of entries
-              ``compression`` (``zlib``: each section is compressed; the version is then 2)
+    footer    the index, plain data: operator, max parallelism, states (name, kind, time to live, schema version),
+              sections (key group, offset, length, CRC-32), classes of the values, how many entries each state and how
+              many timers each domain has, compression (``zlib``: of each section)
     tail      u64 offset of the footer, u32 length of the footer, u32 CRC-32 of the footer, b"PENSTATE"
 
 A batch is two pickles: ``(namespaces or None, keys)`` and ``values`` of a state, or ``(timestamps, domains)`` of
@@ -30,12 +30,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from penstock.errors import CheckpointError, CorruptCheckpointError, StateRestoreError
-from penstock.statestore.value_codec import ClassSchema, ClassTable, ValueReader
+from penstock.foundation.plain_data import Fields, PlainDataError, dump_plain, load_plain
+from penstock.statestore.class_schema import ClassSchema
+from penstock.statestore.value_codec import PROGRAM_CLASSES, ClassTable, ValueReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
 
     from penstock.foundation.files.local import StateInput
+    from penstock.statestore.stored_classes import StoredClasses
 
 __all__ = [
     "BATCH_ENTRIES",
@@ -48,6 +51,8 @@ __all__ = [
     "KeyedStateWriter",
     "StateInfo",
     "Timer",
+    "state_info",
+    "with_other_classes",
 ]
 
 BATCH_ENTRIES = 2048
@@ -58,9 +63,8 @@ PROCESSING_TIME = 1
 """The domain of timers that wait for the clock."""
 
 _MAGIC = b"PENSTATE"
-_PLAIN_VERSION = 1
-_VERSION = 2
-"""The newest version: its sections may be compressed."""
+_VERSION = 3
+"""The first one that lasts: all later ones are read as well."""
 _HEAD = struct.Struct("<8sH")
 _TAIL = struct.Struct("<QII8s")
 _STATE = struct.Struct("<HI")
@@ -138,13 +142,14 @@ class KeyedStateWriter:
         self.separate: set[str] = set()
         """The states whose values are plain and have no objects in common: nothing is gained by looking for such."""
         self._states: dict[StateInfo, int] = {}
+        self._rows: list[int] = []
+        self._timers = [0, 0]
         self._sections: dict[int, tuple[int, int, int]] = {}
         self._classes = ClassTable()
-        self._entries = 0
         self._size = 0
         self._gathered: list[bytes] = []
         self._written = 0
-        self._put(_HEAD.pack(_MAGIC, _VERSION if compresses else _PLAIN_VERSION))
+        self._put(_HEAD.pack(_MAGIC, _VERSION))
 
     def write_group(
         self, key_group: int, states: Iterable[tuple[StateInfo, Iterable[Columns]]], timers: Iterable[Timer] = ()
@@ -152,8 +157,10 @@ class KeyedStateWriter:
         """Writes what a key group holds; a group without content leaves no trace."""
         parts: list[bytes] = []
         for info, batches in states:
-            pickled = [self._pickle(columns, info, key_group) for columns in batches]
-            self._add(parts, self._states.setdefault(info, len(self._states)), pickled)
+            number = self._states.setdefault(info, len(self._states))
+            if number == len(self._rows):
+                self._rows.append(0)
+            self._add(parts, number, [self._pickle(columns, info, key_group) for columns in batches])
         self._add(parts, _TIMERS, [self._pickle_timers(batch) for batch in _batches(timers)])
         if parts:
             if self._compresses:
@@ -166,13 +173,14 @@ class KeyedStateWriter:
         index = {
             "operator": self._operator,
             "max_parallelism": self._max_parallelism,
-            "states": [tuple(info) for info in self._states],
-            "sections": self._sections,
-            "classes": [vars(schema) for schema in self._classes.schemas()],
-            "entries": self._entries,
+            "states": [info._asdict() for info in self._states],
+            "sections": [[key_group, *section] for key_group, section in self._sections.items()],
+            "classes": [schema.to_plain() for schema in self._classes.schemas()],
+            "rows": self._rows,
+            "timers": self._timers,
             "compression": "zlib" if self._compresses else None,
         }
-        footer = pickle.dumps(index, 5)
+        footer = dump_plain(index)
         offset = self._size
         self._put(footer)
         self._put(_TAIL.pack(offset, len(footer), zlib.crc32(footer), _MAGIC))
@@ -181,7 +189,7 @@ class KeyedStateWriter:
 
     def _pickle(self, columns: Columns, info: StateInfo, key_group: int) -> tuple[list[bytes], list[bytes]]:
         namespaces, keys, values = columns
-        self._entries += len(values)
+        self._rows[self._states[info]] += len(values)
         try:
             encoded = [keys.data] if isinstance(keys, KeyBlock) else self._classes.dump_parts((namespaces, keys))
             return encoded, self._classes.dump_parts(values, is_canonical=info.name in self.separate)
@@ -202,6 +210,9 @@ class KeyedStateWriter:
 
     def _pickle_timers(self, timers: list[Timer]) -> tuple[list[bytes], list[bytes]]:
         timestamps, keys, namespaces, domains = map(list, zip(*timers, strict=True))
+        waiting_for_events = domains.count(EVENT_TIME)
+        self._timers[EVENT_TIME] += waiting_for_events
+        self._timers[PROCESSING_TIME] += len(domains) - waiting_for_events
         return self._classes.dump_parts((namespaces, keys)), self._classes.dump_parts((timestamps, domains))
 
     def _add(self, parts: list[bytes], number: int, batches: list[tuple[list[bytes], list[bytes]]]) -> None:
@@ -225,27 +236,53 @@ class KeyedStateWriter:
 
 
 class KeyedStateReader:
-    """Reads a snapshot, only the key groups that are asked for.
+    """Reads a snapshot, only the key groups that are asked for; its index without running any code.
+
+    Args:
+        source: The bytes.
+        operator: The operator, for messages, that of the index if not given.
+        classes: Finds the classes of the values.
 
     Raises:
         CorruptCheckpointError: The bytes are not a whole snapshot, or one that a newer Penstock wrote.
     """
 
-    def __init__(self, source: StateInput, *, operator: str | None = None) -> None:
+    def __init__(
+        self, source: StateInput, *, operator: str | None = None, classes: StoredClasses = PROGRAM_CLASSES
+    ) -> None:
         self._source = source
-        index = self._read_index()
-        self.operator: str = operator or index["operator"]
-        self.max_parallelism: int = index["max_parallelism"]
-        self.states = [StateInfo(*fields) for fields in index["states"]]
-        self.entries: int = index["entries"]
-        self._sections: dict[int, tuple[int, int, int]] = index["sections"]
-        self._is_compressed = index.get("compression") == "zlib"
-        self._values = ValueReader([ClassSchema(**fields) for fields in index["classes"]])
+        try:
+            with Fields(load_plain(self._read_footer()), "the index") as index:
+                self.operator: str = index.take("operator", str)
+                self.max_parallelism: int = index.take("max_parallelism", int, least=1)
+                self.states = index.take_list("states", state_info)
+                self.rows = index.take_list("rows", int)
+                """How many entries each state has."""
+                self.timers = index.take_list("timers", int)
+                """How many timers wait for the watermark, and how many for the clock."""
+                self._sections = dict(index.take_list("sections", _section))
+                self.schemas = index.take_list("classes", ClassSchema.from_plain)
+                self._is_compressed = index.take_optional("compression", str) == "zlib"
+        except PlainDataError as error:
+            raise CorruptCheckpointError(source.name, str(error)) from error
+        if len(self.rows) != len(self.states) or len(self.timers) != 2:
+            raise CorruptCheckpointError(source.name, "is damaged (its index contradicts itself)")
+        self.operator = operator or self.operator
+        self._values = ValueReader(self.schemas, classes)
+
+    @property
+    def entries(self) -> int:
+        """Returns the number of entries of all states."""
+        return sum(self.rows)
 
     @property
     def key_groups(self) -> list[int]:
         """Returns the key groups that hold something, in order."""
         return sorted(self._sections)
+
+    def counts(self) -> list[tuple[StateInfo, int]]:
+        """Returns how many entries each state has, without a look at them."""
+        return list(zip(self.states, self.rows, strict=True))
 
     def read(
         self, key_groups: Container[int]
@@ -255,7 +292,7 @@ class KeyedStateReader:
             if key_group in key_groups:
                 for number, keys, values in self._batches(key_group):
                     if number != _TIMERS:
-                        info = self.states[number]
+                        info = self._state(number, key_group)
                         content = self._load(values, info.name, key_group)
                         yield key_group, info, (*self._load(keys, info.name, key_group), content)
 
@@ -278,6 +315,8 @@ class KeyedStateReader:
 
     def _batches(self, key_group: int) -> Iterator[tuple[int, memoryview, memoryview]]:
         offset, length, checksum = self._sections[key_group]
+        if min(offset, length) < 0 or offset + length > self._source.size:
+            raise CorruptCheckpointError(self._source.name, f"is damaged in its index (key group {key_group})")
         section = self._source.read_at(offset, length)
         if len(section) != length or zlib.crc32(section) != checksum:
             problem = f"is damaged in key group {key_group} of operator {self.operator!r} (the checksum does not match)"
@@ -294,7 +333,12 @@ class KeyedStateReader:
                 yield number, view[position:middle], view[middle : middle + values]
                 position = middle + values
 
-    def _read_index(self) -> dict[str, Any]:
+    def _state(self, number: int, key_group: int) -> StateInfo:
+        if number >= len(self.states):
+            raise CorruptCheckpointError(self._source.name, f"is damaged in key group {key_group} (no such state)")
+        return self.states[number]
+
+    def _read_footer(self) -> bytes:
         source = self._source
         head = source.read_at(0, _HEAD.size)
         tail = source.read_at(max(0, source.size - _TAIL.size), _TAIL.size)
@@ -303,15 +347,52 @@ class KeyedStateReader:
         magic, version = _HEAD.unpack(head)
         if magic != _MAGIC:
             raise CorruptCheckpointError(source.name, "holds no state")
-        if version > _VERSION:
-            problem = f"has version {version} of the state format, and this Penstock reads up to version {_VERSION}"
+        if version != _VERSION:
+            problem = f"has version {version} of the state format, and this Penstock reads version {_VERSION}"
             raise CorruptCheckpointError(source.name, problem)
         offset, length, checksum, _ = _TAIL.unpack(tail)
-        footer = source.read_at(offset, length)
+        # Looked at first: a length that is wrong may be larger than all memory.
+        footer = source.read_at(offset, length) if offset + length + _TAIL.size == source.size else b""
         if len(footer) != length or zlib.crc32(footer) != checksum:
             raise CorruptCheckpointError(source.name, "is damaged in its index (the checksum does not match)")
-        index: dict[str, Any] = pickle.loads(footer)
-        return index
+        return footer
+
+
+def with_other_classes(source: StateInput, change: Callable[[ClassSchema], ClassSchema]) -> Iterator[bytes]:
+    """Returns the parts of the same snapshot with other classes in its index; no entry is read.
+
+    Raises:
+        CorruptCheckpointError: The bytes are not a whole snapshot.
+    """
+    footer = KeyedStateReader(source)._read_footer()
+    offset = source.size - _TAIL.size - len(footer)
+    for start in range(0, offset, _AT_ONCE):
+        yield source.read_at(start, min(_AT_ONCE, offset - start))
+    index = load_plain(footer)
+    index["classes"] = [change(ClassSchema.from_plain(each)).to_plain() for each in index["classes"]]
+    changed = dump_plain(index)
+    yield changed
+    yield _TAIL.pack(offset, len(changed), zlib.crc32(changed), _MAGIC)
+
+
+def state_info(plain: Any) -> StateInfo:
+    """Returns a state that is described by plain data.
+
+    Raises:
+        PlainDataError: The data is something else.
+    """
+    with Fields(plain, "a state") as fields:
+        return StateInfo(
+            fields.take("name", str),
+            fields.take("kind", str),
+            fields.take_optional("ttl_millis", int),
+            fields.take("schema_version", int),
+        )
+
+
+def _section(plain: Any) -> tuple[int, tuple[int, int, int]]:
+    key_group, offset, length, checksum = map(int, plain)
+    return key_group, (offset, length, checksum)
 
 
 def _checksum(parts: list[bytes]) -> int:

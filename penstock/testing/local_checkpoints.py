@@ -36,6 +36,7 @@ from penstock.errors import CheckpointError
 from penstock.foundation.files.by_uri import files_of
 from penstock.runtime.checkpoint.restoring import RestoredSubtask
 from penstock.runtime.diagnostics.failure import explain_failure
+from penstock.statestore.stored_classes import StoredClasses
 from penstock.vocabulary.settings.checkpoint_storage import JobManagerCheckpointStorage
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ class LocalCheckpoints:
         self.failure: str | None = None
         self.notifies = True
         self.unannounced: list[int] = []
+        if restore is not None and job.renamed_classes:
+            restore = replace(restore, files=restore.files.with_classes(StoredClasses(job.renamed_classes)))
         job = job if restore is None else take_over_max_parallelism(job, restore.metadata)
         self.job = self._job = job
         self._clock = clock

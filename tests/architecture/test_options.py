@@ -62,6 +62,7 @@ EXAMPLES: dict[str, tuple[Any, dict[str, str]]] = {
     CHECKPOINTING + "incremental": ("true", ROCKS),
     "execution.state-recovery.path": ("/savepoints/1", {}),
     "execution.state-recovery.ignore-unclaimed-state": ("true", {}),
+    "penstock.renamed-classes": ("shop.Order:shop.orders.Order", {}),
     "execution.state-recovery.claim-mode": ("CLAIM", {}),
     "restart-strategy.type": ("none", {}),
     "restart-strategy.fixed-delay.attempts": ("7", FIXED),

@@ -11,7 +11,6 @@ transaction up because it took too long, a ``read_committed`` consumer sees each
 from __future__ import annotations
 
 import functools
-import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from penstock.connectors.kafka.broker_wait import RENEW_SECONDS, SLICE_SECONDS, 
 from penstock.connectors.kafka.client import describe, import_kafka_client, is_temporary
 from penstock.connectors.kafka.message_run import MessageRun, send
 from penstock.errors import ExternalSystemError
+from penstock.foundation.plain_data import unpickle_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ class KafkaCommittable:
     @property
     def runs(self) -> list[MessageRun]:
         """Return the messages."""
-        return [MessageRun(*columns) for columns in pickle.loads(self.messages)]
+        return [MessageRun(*columns) for columns in unpickle_plain(self.messages)]
 
 
 class TransactionalProducer:

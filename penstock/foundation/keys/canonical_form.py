@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import UnusableKeyError
 from penstock.foundation.keys import numbers, times
 from penstock.foundation.keys.forms import PLAIN_KINDS, Refused, Tagged, encode
+from penstock.foundation.stored_names import stored_name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,11 +108,11 @@ def _rule_of(kind: type) -> Rule:
 def _rule_by_identity(kind: type) -> Rule:
     """Return the rule of a class whose objects are equal to themselves only; some of them exist once per process."""
     if issubclass(kind, enum.Flag):
-        return lambda key: Tagged("enum", (_name(type(key)), part(key._value_)))
+        return lambda key: Tagged("enum", part(key._value_), _name(type(key)))
     if issubclass(kind, enum.Enum):
-        return lambda key: Tagged("enum", (_name(type(key)), key._name_))
+        return lambda key: Tagged("enum", key._name_, _name(type(key)))
     if issubclass(kind, type):
-        return lambda key: Tagged("class", _name(key))
+        return lambda key: Tagged("class", (), _name(key))
     return _refuse_identity
 
 
@@ -121,7 +122,7 @@ def _rule_by_hook(kind: type) -> Rule:
     if owner is None:
         return _refuse_own_equality
     name = _name(owner)
-    return lambda key: Tagged("object", (name, part(key.__key__())))
+    return lambda key: Tagged("object", part(key.__key__()), name)
 
 
 def _foreign_rule(kind: type) -> Rule | None:
@@ -155,11 +156,16 @@ def _field_rule(kind: type, owner: Any) -> Rule:
     """Return the rule of a dataclass: objects of the same class with equal fields are equal."""
     names = tuple(each.name for each in dataclasses.fields(owner) if each.compare)
     name = _name(kind)
-    return lambda key: Tagged("object", (name, tuple([part(getattr(key, field)) for field in names])))
+    return lambda key: Tagged("object", tuple([part(getattr(key, field)) for field in names]), name)
 
 
 def _name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
+    """Return the name of a class as stores keep it: that of a class of Penstock does not say where the class is."""
+    try:
+        own = stored_name_of(cls)
+    except LookupError:
+        own = None
+    return own or f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _of_numpy_scalar(key: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-__all__ = ["PLAIN_KINDS", "Refused", "Tagged", "encode", "with_length"]
+__all__ = ["PLAIN_KINDS", "Refused", "Tagged", "encode", "with_length", "without_names"]
 
 PLAIN_KINDS = frozenset({type(None), int, str, bytes})
 """Exactly these types are their own canonical form; the only others are floats that are no whole numbers."""
@@ -15,13 +15,18 @@ _LENGTH = struct.Struct(">I")
 
 
 class Tagged:
-    """The canonical form of what no plain value is equal to: the name of its kind, and a canonical form."""
+    """The canonical form of what no plain value is equal to: the name of its kind, and a canonical form.
 
-    __slots__ = ("content", "tag")
+    The objects of a class have the name of the class as well. It tells keys apart, but the subtask of a key does not
+    depend on it: a class may get another name, and its keys stay where they are.
+    """
 
-    def __init__(self, tag: str, content: Any) -> None:
+    __slots__ = ("content", "name", "tag")
+
+    def __init__(self, tag: str, content: Any, name: str = "") -> None:
         self.tag = tag
         self.content = content
+        self.name = name
 
 
 class Refused(Exception):
@@ -49,7 +54,21 @@ def encode(form: Any) -> bytes:
         return b"n"
     if kind is float:
         return b"d" + _DOUBLE.pack(form)
+    if form.name:
+        return b"y" + with_length(form.tag.encode()) + with_length(form.name.encode()) + encode(form.content)
     return b"x" + with_length(form.tag.encode()) + encode(form.content)
+
+
+def without_names(form: Any) -> Any:
+    """Return a canonical form without the names of classes in it: different keys may have the same."""
+    if type(form) is tuple:
+        return tuple(map(without_names, form))
+    if type(form) is not Tagged:
+        return form
+    content = without_names(form.content)
+    if form.tag == "frozenset":
+        content = tuple(sorted(content, key=encode))
+    return Tagged(form.tag, content)
 
 
 def with_length(data: bytes) -> bytes:

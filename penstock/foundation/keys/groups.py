@@ -10,7 +10,7 @@ import zlib
 from typing import Any
 
 from penstock.foundation.keys.canonical_form import canonical
-from penstock.foundation.keys.forms import encode
+from penstock.foundation.keys.forms import encode, without_names
 
 __all__ = [
     "WORTHWHILE_KEYS",
@@ -62,7 +62,7 @@ def _hash_of_form(form: Any) -> int:
         return 0
     if form.tag == "frozenset":
         return sum(map(_hash_of_form, form.content)) & _MASK
-    return zlib.crc32(encode(form))
+    return zlib.crc32(encode(without_names(form)))
 
 
 def _java_string_hash(text: str) -> int:

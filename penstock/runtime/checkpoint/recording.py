@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING
 
 from penstock.errors import StateRestoreError
-from penstock.statestore.value_codec import ClassSchema, ClassTable, ValueReader
+from penstock.foundation.plain_data import Fields, seal, unseal
+from penstock.statestore.class_schema import ClassSchema
+from penstock.statestore.value_codec import PROGRAM_CLASSES, ClassTable, ValueReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from penstock.runtime.exchange.elements import Element
+    from penstock.statestore.stored_classes import StoredClasses
 
 __all__ = ["Recording", "read_recording"]
+
+_KIND = b"PENFLOWN"
+_VERSIONS = range(1, 2)
 
 
 class Recording:
@@ -38,19 +43,21 @@ class Recording:
 
     def encode(self) -> bytes:
         """Return the bytes that ``read_recording`` reads."""
-        return pickle.dumps(([vars(schema) for schema in self._table.schemas()], self._parts), protocol=5)
+        plain = {"classes": [each.to_plain() for each in self._table.schemas()], "elements": self._parts}
+        return seal(_KIND, 1, plain)
 
 
-def read_recording(data: bytes, operator: str) -> list[tuple[int, Element]]:
-    """Return the recorded elements with their channels, with values of this program's classes.
+def read_recording(data: bytes, operator: str, classes: StoredClasses = PROGRAM_CLASSES) -> list[tuple[int, Element]]:
+    """Return the recorded elements with their channels, with values of classes that ``classes`` finds.
 
     Raises:
         StateRestoreError: This program cannot read them.
     """
     try:
-        schemas, parts = pickle.loads(data)
-        reader = ValueReader([ClassSchema(**schema) for schema in schemas])
-        return [(channel, reader.loads(element)) for channel, element in parts]
+        with Fields(unseal(data, _KIND, _VERSIONS, "records in flight"), "the records in flight") as fields:
+            reader = ValueReader(fields.take_list("classes", ClassSchema.from_plain), classes)
+            parts = fields.take("elements", list)
+        return [(int(channel), reader.loads(element)) for channel, element in parts]
     except Exception as error:
         problem = f"The records in flight of the checkpoint cannot be read by this program: {error}."
         raise StateRestoreError(problem, operator) from error

@@ -60,7 +60,7 @@ class Replay:
         self._info = info
         self._pickers = [_Picker(way, info) if way.is_by_record else None for way in ways]
         self._parts = [
-            _Part(former, read_recording(files.read(stored), info.name), len(in_flight.channels))
+            _Part(former, read_recording(files.read(stored), info.name, files.classes), len(in_flight.channels))
             for former, stored in in_flight.parts
         ]
 

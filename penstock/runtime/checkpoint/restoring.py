@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from penstock.errors import CheckpointError, StateRestoreError
 from penstock.foundation.keys.groups import key_group_range
 from penstock.runtime.checkpoint.replay import Replay
+from penstock.statestore.value_codec import load_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.runtime.operators.operator import Operator
     from penstock.runtime.task.chain import Chain
     from penstock.runtime.task.context import SubtaskInfo
-    from penstock.statestore.handles import StateFiles
+    from penstock.statestore.handles import StateFiles, StoredBytes
     from penstock.statestore.snapshot_format import Timer
     from penstock.vocabulary.settings.modes import CheckpointKind
 
@@ -57,12 +58,22 @@ class RestoredSubtask:
         state = self.state.operators.get(context.operator_id)
         if state is None:
             return []
+        name = f"{context.info.name} ({context.operator_id})"
         if state.operator is not None:
-            context.operator_state.restore(state.operator.decode(f"{context.info.name} ({context.operator_id})"))
+            context.operator_state.restore(state.operator.decode(name, self.files.classes))
         if state.own:
-            operator.restore([pickle.loads(self.files.read(own)) for own in state.own])
+            operator.restore([self._own(own, name) for own in state.own])
         if context.state is None or not state.keyed:
             return []
         groups = key_group_range(info.index, info.parallelism, info.max_parallelism)
         own_checkpoint = self.checkpoint_id if self.is_own else None
         return context.state.restore_handles(state.keyed, self.files, groups, info.max_parallelism, own_checkpoint)
+
+    def _own(self, stored: StoredBytes, operator: str) -> Any:
+        try:
+            return load_value(self.files.read(stored), self.files.classes)
+        except CheckpointError:
+            raise
+        except Exception as error:
+            problem = f"What the step keeps for itself cannot be read by this program: {error}."
+            raise StateRestoreError(problem, operator) from error

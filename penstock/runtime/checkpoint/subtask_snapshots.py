@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +10,7 @@ from penstock.foundation.keys.groups import key_group_range
 from penstock.runtime.checkpoint.barriers import Snapshots, barrier
 from penstock.runtime.checkpoint.checkpointed_functions import notify_aborted, notify_complete, snapshot_function
 from penstock.statestore.stored_operator_state import StoredOperatorState
+from penstock.statestore.value_codec import store_value
 from penstock.vocabulary.settings.modes import CheckpointKind
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class SubtaskSnapshots(Snapshots):
             context.operator_id,
             keyed,
             context.operator_state.snapshot() or None,
-            None if own is None else pickle.dumps(own, protocol=5),
+            None if own is None else store_value(own),
             info.index,
         )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.packing import own_copy
 from penstock.graph.steps import SourceStep
 from penstock.runtime.sources.read_checks import checked_splits
+from penstock.statestore.value_codec import load_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,5 +77,5 @@ def restored_splits(
         return None
     splits: dict[int, SourceSplit] = {}
     for own in state.own:
-        splits.update(pickle.loads(files.read(own))["splits"])
+        splits.update(load_value(files.read(own), files.classes)["splits"])
     return splits

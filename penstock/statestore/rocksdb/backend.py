@@ -7,7 +7,6 @@ files of several.
 
 from __future__ import annotations
 
-import pickle
 import shutil
 import tempfile
 import weakref
@@ -15,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import ProgramError
+from penstock.errors import ProgramError, StateRestoreError
 from penstock.foundation.clock import SystemClock
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
@@ -174,14 +173,22 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         for handle in handles:
             stored = dict(handle.files)
             if handle.form == ENTRIES:
-                readers = [KeyedStateReader(files.open(each), operator=self._operator) for each in stored.values()]
+                readers = [
+                    KeyedStateReader(files.open(each), operator=self._operator, classes=files.classes)
+                    for each in stored.values()
+                ]
                 timers.extend(self.restore(readers, key_groups, max_parallelism))
                 continue
+            if META not in stored:
+                problem = f"The checkpoint holds state of another backend ({handle.form}); restore it with that one."
+                raise StateRestoreError(problem, self._operator)
             if TIMERS in stored:
-                timers.extend(KeyedStateReader(files.open(stored[TIMERS])).read_timers(key_groups))
-            source = files.open(stored[META])
-            layout = Layout(self._operator, max_parallelism, pickle.loads(source.read_at(0, source.size)))
+                reader = KeyedStateReader(files.open(stored[TIMERS]), classes=files.classes)
+                timers.extend(reader.read_timers(key_groups))
+            layout = Layout.of(self._operator, max_parallelism, files.open(stored[META]), files.classes)
             is_only_one = len(handles) == 1 and handle.key_groups == key_groups and self._opened is None
+            # The names of classes are part of keys: where one has changed, entries are written anew.
+            is_only_one = is_only_one and not files.classes.renames(layout.classes.schemas())
             directory = self._directory / ("db" if is_only_one else "import")
             directory.mkdir()
             for name, each in handle.files:

@@ -7,17 +7,26 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import StateRestoreError, UnusableKeyError
+from penstock.errors import CorruptCheckpointError, StateRestoreError, UnusableKeyError
 from penstock.foundation.keys.forms import with_length
 from penstock.foundation.keys.groups import key_group_of
+from penstock.foundation.plain_data import Fields, PlainDataError, seal, unseal
+from penstock.statestore.class_schema import ClassSchema
 from penstock.statestore.key_codec import decode_key, decode_namespace, encode_key, encode_namespace, is_plain
-from penstock.statestore.snapshot_format import StateInfo
-from penstock.statestore.value_codec import ClassSchema, ClassTable
+from penstock.statestore.snapshot_format import state_info
+from penstock.statestore.value_codec import PROGRAM_CLASSES, ClassTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    from penstock.foundation.files.local import StateInput
+    from penstock.statestore.snapshot_format import StateInfo
+    from penstock.statestore.stored_classes import StoredClasses
 
 __all__ = ["HEAD", "Layout", "place_of"]
+
+_KIND = b"PENROCKS"
+_VERSIONS = range(1, 2)
 
 HEAD = 4
 """The bytes of the key group and the state at the start of every key."""
@@ -38,16 +47,35 @@ _CACHED_NAMESPACES = 1 << 10
 
 
 class Layout:
-    """The states, classes and counters of one database."""
+    """The states, classes and counters of one database.
 
-    def __init__(self, operator: str, max_parallelism: int, meta: Mapping[str, Any] | None = None) -> None:
-        meta = meta or {"states": [], "classes": [], "next_element": 0}
+    Args:
+        operator: The operator's id, for messages.
+        max_parallelism: The number of key groups in all.
+        meta: What another layout of the same database has returned as its ``meta``.
+        classes: Finds the classes of the values.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        max_parallelism: int,
+        meta: bytes | None = None,
+        classes: StoredClasses = PROGRAM_CLASSES,
+    ) -> None:
         self.operator = operator
         self.max_parallelism = max_parallelism
-        self.states: dict[str, StateInfo] = {info[0]: StateInfo(*info) for info in meta["states"]}
-        self.classes = ClassTable([ClassSchema(**fields) for fields in meta["classes"]])
-        self.reader = self.classes.reader()
-        self.next_element: int = meta["next_element"]
+        self.states: dict[str, StateInfo] = {}
+        self.next_element = 0
+        schemas: list[ClassSchema] = []
+        if meta is not None:
+            with Fields(unseal(meta, _KIND, _VERSIONS, "description of a database"), "the database") as fields:
+                self.states = {info.name: info for info in fields.take_list("states", state_info)}
+                schemas = fields.take_list("classes", ClassSchema.from_plain)
+                self.next_element = fields.take("next_element", int, least=0)
+        self.classes = ClassTable(schemas)
+        self.reader = self.classes.reader(classes)
+        self._load_plain: Callable[[bytes], Any] = pickle.loads if classes.runs_code else self.reader.loads
         self._names = list(self.states)
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._group_bytes = [group.to_bytes(2, "big") for group in range(max_parallelism)]
@@ -56,13 +84,26 @@ class Layout:
         self.namespace: Callable[[Any], bytes] = lru_cache(_CACHED_NAMESPACES)(self._namespace)
         """Gives the bytes of a namespace."""
 
-    def meta(self) -> dict[str, Any]:
-        """Returns plain data from which another layout of the same database can be made."""
-        return {
-            "states": [tuple(info) for info in self.states.values()],
-            "classes": [vars(schema) for schema in self.classes.schemas()],
+    @staticmethod
+    def of(operator: str, max_parallelism: int, source: StateInput, classes: StoredClasses = PROGRAM_CLASSES) -> Layout:
+        """Returns the layout that a checkpoint has stored.
+
+        Raises:
+            CorruptCheckpointError: The bytes are something else.
+        """
+        try:
+            return Layout(operator, max_parallelism, source.read_at(0, source.size), classes)
+        except PlainDataError as error:
+            raise CorruptCheckpointError(source.name, str(error)) from error
+
+    def meta(self) -> bytes:
+        """Returns what another layout of the same database can be made from."""
+        plain = {
+            "states": [info._asdict() for info in self.states.values()],
+            "classes": [schema.to_plain() for schema in self.classes.schemas()],
             "next_element": self.next_element,
         }
+        return seal(_KIND, 1, plain)
 
     def declare(self, info: StateInfo) -> bytes:
         """Returns the bytes that stand for a state."""
@@ -119,11 +160,11 @@ class Layout:
         """
         try:
             if data[0] == _PICKLE:
-                return pickle.loads(data)
+                return self._load_plain(data)
             while not data.startswith(_WITH_CLASSES):
                 data = data[_end_of_mark(data) :]
                 if data[0] == _PICKLE:
-                    return pickle.loads(data)
+                    return self._load_plain(data)
             return self.reader.loads(memoryview(data)[1:])
         except Exception as error:
             state, key_group = self.info_at(place[2:HEAD]).name, int.from_bytes(place[:2], "big")

@@ -9,7 +9,6 @@ Timers are kept in memory and stored in full with every checkpoint, in a file of
 
 from __future__ import annotations
 
-import pickle
 import shutil
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from penstock.statestore.handles import SnapshotTarget, StoredBytes
     from penstock.statestore.snapshot_format import Columns, StateInfo, Timer
 
-__all__ = ["META", "TIMERS", "RocksSnapshot", "UploadedFiles"]
+__all__ = ["META", "TIMERS", "EntryReader", "RocksSnapshot", "UploadedFiles"]
 
 META = "meta"
 """The file of a handle that says what the states and classes of the database are."""
@@ -106,7 +105,7 @@ class RocksSnapshot(StateSnapshot):
 
             with ThreadPoolExecutor(self._transfer_threads) as threads:
                 files = list(zip((path.name for path in paths), threads.map(stored, paths), strict=True))
-            files.append((META, _store(target, f"{name}-{META}", lambda write: write([pickle.dumps(self._meta, 5)]))))
+            files.append((META, _store(target, f"{name}-{META}", lambda write: write([self._meta]))))
             if self._timers:
                 files.append((TIMERS, _store(target, f"{name}-{TIMERS}", self._write_timers)))
             if target.checkpoint_id is not None:
@@ -120,7 +119,7 @@ class RocksSnapshot(StateSnapshot):
         rocks = open_read_only(self._directory)
         try:
             layout = Layout(self._operator, self._max_parallelism, self._meta)
-            reader = _EntryReader(rocks, layout, self._expired_at)
+            reader = EntryReader(rocks, layout, self._expired_at)
             writer = KeyedStateWriter(
                 write, operator=self._operator, max_parallelism=self._max_parallelism, compresses=self._compresses
             )
@@ -153,7 +152,7 @@ class RocksSnapshot(StateSnapshot):
         return groups
 
 
-class _EntryReader:
+class EntryReader:
     """Turns rows of a database, in their order, into entries."""
 
     def __init__(self, rocks: Any, layout: Layout, expired_at: dict[str, int]) -> None:

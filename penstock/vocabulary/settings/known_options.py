@@ -217,6 +217,10 @@ _OWN = (
         "The least that a job must guarantee end to end; one that guarantees less is refused.",
     ),
     KnownOption(
+        "penstock.renamed-classes", "old:new, old:new", "none",
+        "New names of classes, or modules, of objects in the checkpoint or savepoint that the job starts from.",
+    ),
+    KnownOption(
         "penstock.no-output-report-interval", "duration", "1 min",
         "How long event time may stand still before the log says why; 0 is off.",
     ),

@@ -88,7 +88,7 @@ def taken(place: Path, steps: int = 3, backend: str = "heap", parallelism: int =
 
 
 def test_all_state_comes_as_rows(path: str) -> None:
-    rows = list(Savepoint.load(path).rows())
+    rows = list(Savepoint.load(path, unpickle=True).rows())
     totals = {row for row in rows if row.state == "total"}
     assert totals == {
         StateRow("totals", "total", "value", "a", None, 7),
@@ -155,7 +155,7 @@ def test_a_checkpoint_of_rocksdb_is_read_like_any_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("parallelism", [1, 3])
 def test_an_edited_savepoint_is_what_the_job_goes_on_with(tmp_path: Path, parallelism: int) -> None:
-    savepoint = Savepoint.load(taken(tmp_path, parallelism=2))
+    savepoint = Savepoint.load(taken(tmp_path, parallelism=2), unpickle=True)
     editor = SavepointEditor(savepoint)
     editor.rename_operator("totals", "sums")
     editor.put("sums", "total", key="a", value=100)
@@ -203,7 +203,7 @@ def test_a_savepoint_from_nothing_bootstraps_a_job(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_explained(tmp_path: Path, path: str) -> None:
-    editor = SavepointEditor(Savepoint.load(path))
+    editor = SavepointEditor(Savepoint.load(path, unpickle=True))
     with pytest.raises(ProgramError, match="There is no operator 'x', only source, names, windows, totals, "):
         editor.drop_operator("x")
     with pytest.raises(ProgramError, match=r"has no state 'new' yet: give its descriptor"):

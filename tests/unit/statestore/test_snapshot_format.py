@@ -102,8 +102,8 @@ def test_every_changed_byte_is_found():
 
 def test_a_newer_format_is_refused():
     data = bytearray(encode(GROUPS))
-    data[8] = 3
-    with pytest.raises(CorruptCheckpointError, match="version 3"):
+    data[8] = 4
+    with pytest.raises(CorruptCheckpointError, match="version 4"):
         KeyedStateReader(BytesInput(bytes(data)))
 
 
