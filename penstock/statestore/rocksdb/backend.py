@@ -8,7 +8,6 @@ files of several.
 from __future__ import annotations
 
 import shutil
-import tempfile
 import weakref
 from itertools import count
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError, StateRestoreError
 from penstock.foundation.clock import SystemClock
+from penstock.foundation.private_directory import private_directory, remove_private_directory
 from penstock.statestore.backend import KeyedStateBackend
 from penstock.statestore.expiry import EXPIRY_SUFFIX, CleanUp, expiring_handle, times_descriptor
 from penstock.statestore.handles import ENTRIES
@@ -69,8 +69,8 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
             Path(path).mkdir(parents=True, exist_ok=True)
         # Operators spread over the given disks by their names.
         chosen = paths[hash(operator) % len(paths)] if paths else None
-        self._directory = Path(tempfile.mkdtemp(prefix="penstock-rocksdb-", dir=chosen))
-        self._remove_directory = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
+        self._directory = private_directory("rocksdb", chosen)
+        self._remove_directory = weakref.finalize(self, remove_private_directory, self._directory)
         self._layout = Layout(operator, max_parallelism)
         self._opened: Database | None = None
         self._descriptors: dict[str, StateDescriptor] = {}

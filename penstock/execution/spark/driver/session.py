@@ -25,10 +25,12 @@ from penstock.execution.spark.internals.settings import (
     FORK_SERVER_SETTING,
     are_missing,
     executor_patience,
+    private_places,
 )
 from penstock.execution.spark.internals.shuffle_gate import install_gate
 from penstock.execution.spark.internals.version import check_version
 from penstock.foundation.clock import monotonic_seconds, pause
+from penstock.foundation.private_directory import private_directory
 
 __all__ = ["acquire_slots", "find_session", "release_slots", "stop_own_session"]
 
@@ -131,6 +133,8 @@ def _settings(options: dict[str, Any], slots: int, *, is_batch: bool) -> dict[st
         if package_root not in search_path:
             os.environ["PYTHONPATH"] = os.pathsep.join([package_root, *filter(None, search_path)])
         settings.setdefault(FORK_SERVER_SETTING, FORK_SERVER)
+        if "SPARK_LOCAL_DIRS" not in os.environ:
+            settings = {**private_places(private_directory("spark")), **settings}
         # Nothing outside this machine talks to a local session.
         settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
         settings.setdefault("spark.driver.host", "127.0.0.1")

@@ -6,7 +6,6 @@ import hashlib
 import io
 import re
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import cloudpickle
 
 from penstock.foundation.native import native
+from penstock.foundation.private_directory import private_directory
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -24,8 +24,6 @@ __all__ = ["ship_code"]
 
 _PACKAGE = Path(__file__).resolve().parents[3]
 _shipped: set[tuple[str, str]] = set()
-# Executors fetch the files when their first task starts, so they stay until this process ends.
-_directory = tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)
 
 
 def ship_code(context: SparkContext, python_files: list[str]) -> None:
@@ -61,7 +59,8 @@ def _ship_packages(context: SparkContext, name: str, sources: list[Path]) -> Non
     if (application, digest) in _shipped:
         return
     _shipped.add((application, digest))
-    path = Path(_directory.name) / f"{name}-{digest}.zip"
+    # Executors fetch the files when their first task starts, so they stay until this process ends.
+    path = private_directory("shipped") / f"{name}-{digest}.zip"
     path.write_bytes(content)
     context.addPyFile(str(path))
 

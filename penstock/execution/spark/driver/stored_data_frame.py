@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import ProgramError
 from penstock.foundation.files.by_uri import arrow_files_of
+from penstock.foundation.private_directory import private_directory
 
 __all__ = ["StoredDataFrame"]
 
@@ -36,7 +37,7 @@ class StoredDataFrame:
             message = "from_data_frame() needs a batch DataFrame; this one is streaming and has no end."
             raise ProgramError(message)
         self._data_frame = data_frame
-        self._directory = directory or _temporary_directory(data_frame)
+        self._directory = directory or _temporary_directory(data_frame, keep_files=keep_files)
         self._keeps_files = keep_files
         self._path: str | None = None
 
@@ -51,7 +52,7 @@ class StoredDataFrame:
         return self._path
 
 
-def _temporary_directory(data_frame: DataFrame) -> str:
+def _temporary_directory(data_frame: DataFrame, *, keep_files: bool) -> str:
     master = str(data_frame.sparkSession.sparkContext.master)
     if not master.startswith("local"):
         message = (
@@ -59,7 +60,8 @@ def _temporary_directory(data_frame: DataFrame) -> str:
             "temporary directory. Name one that they can read: from_data_frame(df, directory='s3://bucket/tmp')."
         )
         raise ProgramError(message)
-    return tempfile.gettempdir()
+    # What is to be kept must not lie where everything goes with its process.
+    return tempfile.gettempdir() if keep_files else str(private_directory("rows"))
 
 
 def _write(data_frame: DataFrame, path: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark import SparkConf
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "JOB_PROPERTIES",
     "are_missing",
     "executor_patience",
+    "private_places",
 ]
 
 CORE_SETTINGS = {
@@ -58,6 +61,8 @@ BATCH_SETTINGS = {
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
 }
 """What the session of a batch job needs."""
+_LONGEST_SOCKET_PLACE = 60
+"""The path of a socket has at most 108 bytes; Spark's name for it has 42."""
 
 FORK_SERVER_SETTING = "spark.python.daemon.module"
 """Names the module that an executor starts to fork Python workers from."""
@@ -72,6 +77,14 @@ def executor_patience(interval: int, timeout: int, look: int) -> dict[str, str]:
         "spark.storage.blockManagerHeartbeatTimeoutMs": f"{timeout}ms",
         "spark.network.timeoutInterval": f"{look}ms",
     }
+
+
+def private_places(directory: Path) -> dict[str, str]:
+    """Return the settings by which a local session puts its files and sockets into a directory of this user alone."""
+    places = {"spark.local.dir": str(directory)}
+    if len(str(directory)) <= _LONGEST_SOCKET_PLACE:
+        places["spark.python.unix.domain.socket.dir"] = str(directory)
+    return places
 
 
 def are_missing(conf: SparkConf) -> bool:
