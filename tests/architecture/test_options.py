@@ -11,6 +11,7 @@ import pytest
 from penstock import Configuration, ProgramError, StreamExecutionEnvironment
 from penstock.execution.spark.control.heartbeats import INTERVAL_OPTION, TIMEOUT_OPTION, HeartbeatSettings
 from penstock.runtime.diagnostics.no_output_watch import NO_OUTPUT_REPORT_INTERVAL, NoOutputWatch
+from penstock.runtime.exchange.record_size import MAX_RECORD_SIZE, most_record_bytes
 from penstock.testing import build_job
 from penstock.vocabulary.settings.known_options import KNOWN_OPTIONS, KNOWN_PREFIXES
 from penstock.vocabulary.settings.refused_options import REFUSED_OPTIONS
@@ -86,7 +87,13 @@ EXAMPLES: dict[str, tuple[Any, dict[str, str]]] = {
         for option in ROCKSDB_OPTIONS
     },
 }
-BY_NAME = {"penstock.guarantee", NO_OUTPUT_REPORT_INTERVAL, INTERVAL_OPTION, TIMEOUT_OPTION}
+BY_NAME = {
+    "penstock.max-record-size",
+    "penstock.guarantee",
+    NO_OUTPUT_REPORT_INTERVAL,
+    INTERVAL_OPTION,
+    TIMEOUT_OPTION,
+}
 """Options that are read from a job's settings by their name; tests of their own are below."""
 
 
@@ -160,6 +167,10 @@ def test_heartbeats_are_asked_for() -> None:
     env = StreamExecutionEnvironment(Configuration.from_dict(entries))
     env.from_collection([1]).print()
     assert HeartbeatSettings.from_options(build_job(env).settings.options) == HeartbeatSettings(2_000, 7_000)
+
+
+def test_the_most_bytes_of_a_record_are_asked_for() -> None:
+    assert most_record_bytes({MAX_RECORD_SIZE: "3 mb"}) == 3 << 20
 
 
 def test_an_environment_tells_of_keys_that_do_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -13,6 +13,7 @@ from penstock.errors import SerializationError
 from penstock.runtime.exchange.codec import encode
 from penstock.runtime.exchange.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps, Values
 from penstock.runtime.exchange.key_selection import close_functions, open_functions
+from penstock.runtime.exchange.record_size import DEFAULT_RECORD_BYTES, too_large
 
 if TYPE_CHECKING:
     from penstock.runtime.exchange.key_selection import KeyFunction
@@ -39,13 +40,14 @@ Send = Callable[[int, bytes], None]
 class ChannelWriter:
     """Fills the blocks for one target."""
 
-    __slots__ = ("_elements", "_send", "_timestamps", "_values", "has_timestamps", "limit", "target")
+    __slots__ = ("_elements", "_most_bytes", "_send", "_timestamps", "_values", "has_timestamps", "limit", "target")
 
-    def __init__(self, target: int, send: Send) -> None:
+    def __init__(self, target: int, send: Send, most_bytes: int = DEFAULT_RECORD_BYTES) -> None:
         self.target = target
         self.limit = BLOCK_RECORDS
         self.has_timestamps = False
         self._send = send
+        self._most_bytes = most_bytes
         self._elements: list[Element] = []
         self._values: Values = []
         self._timestamps: list[int] = []
@@ -79,11 +81,22 @@ class ChannelWriter:
             data = encode(elements)
             if records:
                 self.limit = _records_of_block(len(data) / records)
+            if len(data) > self._most_bytes:
+                self._send_one_by_one(elements, records, len(data))
+                return
             if records <= _TOLERANCE * self.limit:
                 self._send(self.target, data)
                 return
         # Too many for one block: known before encoding, or found out by it when records have become larger.
         for part in _cut(elements, self.limit):
+            self._send_elements(part)
+
+    def _send_one_by_one(self, elements: list[Element], records: int, size: int) -> None:
+        """Send records of a block that is too large; one that is too large by itself is refused."""
+        if records == 1:
+            value = next(element[1][0] for element in elements if element[0] == RECORDS)
+            raise too_large(value, size, self._most_bytes)
+        for part in _cut(elements, 1):
             self._send_elements(part)
 
     def _close_run(self) -> None:

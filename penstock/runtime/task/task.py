@@ -9,6 +9,7 @@ from penstock.graph.partitioning import sources_of, targets_of
 from penstock.runtime.checkpoint.subtask_snapshots import SubtaskSnapshots
 from penstock.runtime.exchange.codec import decode
 from penstock.runtime.exchange.partitioners import make_writer
+from penstock.runtime.exchange.record_size import most_record_bytes
 from penstock.runtime.exchange.writer import ChannelWriter, ExchangeWriter
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.sources.splits import Poll
@@ -69,6 +70,7 @@ class Task:
             **services,
         }
         self._attempt = attempt
+        self._most_record_bytes = most_record_bytes(job.settings.options)
         self._link = link
         self._is_released = link is None
         plan = job.plan
@@ -248,7 +250,7 @@ class Task:
         header = _HEADER.pack(edge.id, self.index, target)
         hop = self._hop(edge.id, target)
         outbox = self.outbox
-        return ChannelWriter(target, lambda _, data: outbox.append((hop, header + data)))
+        return ChannelWriter(target, lambda _, data: outbox.append((hop, header + data)), self._most_record_bytes)
 
     def _info(self, vertex: Vertex, name: str) -> SubtaskInfo:
         return SubtaskInfo(name, self.index, vertex.parallelism, vertex.max_parallelism, self._attempt)

@@ -217,6 +217,10 @@ _OWN = (
         "The least that a job must guarantee end to end; one that guarantees less is refused.",
     ),
     KnownOption(
+        "penstock.max-record-size", "memory size", "512 mb",
+        "The most bytes of a record that is sent to another step; a larger one fails the job and is named.",
+    ),
+    KnownOption(
         "penstock.renamed-classes", "old:new, old:new", "none",
         "New names of classes, or modules, of objects in the checkpoint or savepoint that the job starts from.",
     ),

@@ -23,6 +23,7 @@ __all__ = ["ControlClient"]
 
 _end_process = os._exit  # as it is before functions of the program come
 
+_MOST_BLOCK_BYTES = 64 << 20
 _LAST_SECONDS = 2.0
 """How long a task may go on after the driver has let go of it, or has died."""
 
@@ -72,7 +73,12 @@ class ControlClient:
 
     def collect(self, collection: str, values: list[Any]) -> None:
         """Send records to the program; waits while the program does not take them."""
-        self._send_data(Collected(collection, encode([(RECORDS, values, None)])))
+        block = encode([(RECORDS, values, None)])
+        if len(block) < _MOST_BLOCK_BYTES or len(values) == 1:
+            self._send_data(Collected(collection, block))
+            return
+        for value in values:
+            self._send_data(Collected(collection, encode([(RECORDS, [value], None)])))
 
     def _send_data(self, message: Any) -> None:
         if self._data is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["MOST_FRAME_BYTES", "ControlConnection"]
 
-MOST_FRAME_BYTES = 1 << 30
+MOST_FRAME_BYTES = 2 << 30
 _TAG_BYTES = 16
 _HEADER = struct.Struct(f">Q{_TAG_BYTES}s")
 _SEQUENCE = struct.Struct(">QQ")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.execution.spark.worker.block_pieces import PIECE_BYTES, PIECE_MARK, PieceCollector, cut_block
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -20,8 +22,10 @@ SCHEMA_TEXT = "p int, b binary"
 SCHEMA = pa.schema([("p", pa.int32()), ("b", pa.binary())])
 
 
-def to_batches(blocks: Iterable[Blocks]) -> Iterator[pa.RecordBatch]:
-    """Turn blocks into rows: the target partition and the bytes.
+def to_batches(blocks: Iterable[Blocks], sender: int = 0) -> Iterator[pa.RecordBatch]:
+    """Turn blocks into rows: the target partition and the bytes. ``sender`` is the number of this task in its stage.
+
+    Spark's JVM holds a row several times and was not made for large ones: a large block goes in pieces.
 
     Spark's Arrow writer looks one row ahead, so a row reaches its reader only when the next one comes. When a task is
     about to wait (an empty list), an empty row follows to every target that has not had one since its last block.
@@ -30,7 +34,12 @@ def to_batches(blocks: Iterable[Blocks]) -> Iterator[pa.RecordBatch]:
     for ready in blocks:
         if ready:
             waiting.update(target for target, _ in ready)
-            yield _batch([target for target, _ in ready], [block for _, block in ready])
+            if max(len(block) for _, block in ready) <= PIECE_BYTES:
+                yield _batch([target for target, _ in ready], [block for _, block in ready])
+            else:
+                for target, block in ready:
+                    for piece in cut_block(block, sender):
+                        yield _batch([target], [piece])
         elif waiting:
             yield _batch(list(waiting), [b""] * len(waiting))
             waiting.clear()
@@ -71,10 +80,13 @@ class InboxReader:
             self._inbox.take(0)
 
     def _read(self) -> None:
+        pieces = PieceCollector()
         try:
             for batch in self._batches:
                 for block in batch.column(1):
                     content: Any = block.as_py()
+                    if content.startswith(PIECE_MARK):
+                        content = pieces.add(content)
                     if content and not self._is_discarding:
                         self._inbox.put(content)
         except BaseException as error:

@@ -122,7 +122,7 @@ class StageMain:
                 reader.start()
             services = {**_services(inbox, client, limits, tasks), "splits": self.access.splits}
             with cancellation.interruptible(), exits_told(client.send):
-                for batch in to_batches(self._run(index, inbox, reader, client, cancellation, services, tasks)):
+                for batch in to_batches(self._run(index, inbox, reader, client, cancellation, services, tasks), index):
                     with cancellation.sending():
                         yield batch
         finally:
