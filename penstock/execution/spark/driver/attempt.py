@@ -30,6 +30,7 @@ from penstock.execution.spark.driver.pipeline import build_pipeline
 from penstock.execution.spark.driver.task_watch import TaskWatch
 from penstock.execution.spark.internals.context import cancel_jobs
 from penstock.execution.spark.internals.errors import SPARK_ERRORS
+from penstock.execution.spark.internals.jvm_death import connection_lost, how_jvm_ended
 from penstock.execution.spark.internals.plan import run_plan
 from penstock.execution.spark.internals.settings import JOB_PROPERTIES
 from penstock.runtime.time.watermark_alignment import AlignmentGroups
@@ -337,6 +338,9 @@ class Attempt:
         )
 
     def _reason(self, error: Exception) -> PenstockError:
+        end = how_jvm_ended(_REPORT_SECONDS) if connection_lost(error) else None
+        if end is not None:  # all workers went with it
+            return _session_died(self._job.name, end)
         with self._changed:
             if not self._is_stopping:
                 self._changed.wait_for(lambda: self._failure is not None or self._lost is not None, _REPORT_SECONDS)
@@ -366,6 +370,13 @@ def addresses_of(context: SparkContext) -> tuple[str, str]:
     conf = context.getConf()
     advertised = str(conf.get("spark.driver.host", "127.0.0.1"))
     return str(conf.get("spark.driver.bindAddress", advertised)), advertised
+
+
+def _session_died(job: str, end: str) -> JobFailedError:
+    return JobFailedError(
+        f"The job {job!r} failed because the JVM of its Spark session has ended ({end}). It may have run out of memory"
+        " (spark.driver.memory) or have been killed. The next execute() starts a new session."
+    )
 
 
 def first_lines(error: Exception) -> str:

@@ -14,7 +14,6 @@ from penstock.checkpoint.job_storage import JobStorage
 from penstock.checkpoint.restart import restart_policy
 from penstock.errors import (
     CheckpointStorageError,
-    ClusterError,
     CorruptCheckpointError,
     DriverPausedError,
     JobCancelledError,
@@ -32,7 +31,7 @@ from penstock.execution.spark.driver.results import print_lines, summed_counters
 from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import SourceSplits
-from penstock.execution.spark.internals.errors import SPARK_ERRORS
+from penstock.execution.spark.internals.jvm_death import how_jvm_ended
 from penstock.foundation.clock import SystemClock
 from penstock.foundation.files.by_uri import files_of
 from penstock.foundation.native import accelerator
@@ -42,7 +41,7 @@ from penstock.runtime.diagnostics.no_output_watch import NoOutputWatch
 from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -67,11 +66,15 @@ def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]
     storage = JobStorage.of(job, files_of)  # what cannot work is refused before Spark is asked for anything
     job = storage.job
     slots = job.plan.spark_slots
-    found = find_session(session, job.settings.options, slots)
-    acquire_slots(found, job.id, slots)
-    try:
+
+    def open_session() -> SparkSession:
+        found = find_session(session, job.settings.options, slots)
+        acquire_slots(found, job.id, slots)
         ship_code(found.sparkContext, python_files)
-        run = JobRun(job, found, storage)
+        return found
+
+    try:
+        run = JobRun(job, open_session, storage)
     except BaseException:
         release_slots(job.id)
         raise
@@ -83,10 +86,11 @@ def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]
 class JobRun:
     """The handle of a job; a thread of its own supervises it."""
 
-    def __init__(self, job: Job, session: SparkSession, storage: JobStorage) -> None:
+    def __init__(self, job: Job, open_session: Callable[[], SparkSession], storage: JobStorage) -> None:
         self.job = job
         self.job_id = JobID.from_hex_string(job.id)
-        self._session = session
+        self._open_session = open_session
+        self._session = open_session()
         self._payload = pack_job(job)  # now: the program may change its objects while the job runs
         self._clock = SystemClock()
         self._policy = restart_policy(
@@ -222,14 +226,7 @@ class JobRun:
 
     def _run_once(self, number: int, recover_from: int | None) -> PenstockError | None:
         if number > 0:
-            try:
-                acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
-            except (*SPARK_ERRORS, OSError) as error:
-                message = (
-                    f"The job {self.job.name!r} cannot restart: Spark's JVM, which ran it, is gone ({error}). Start the"
-                    " program again from the newest checkpoint."
-                )
-                raise ClusterError(message) from error
+            self._find_slots()
         try:
             source = "what the job starts from" if recover_from is None else f"checkpoint {recover_from}"
             what = f"reading {source} and finding the splits of the sources"
@@ -263,6 +260,13 @@ class JobRun:
     def _read(self, recover_from: int | None) -> tuple[CheckpointAccess, SourceSplits]:
         access = self._checkpoints.access(recover_from)
         return access, SourceSplits(self.job, access)
+
+    def _find_slots(self) -> None:
+        """Find the slots for a restart; where the JVM of our own session has ended, in a new one."""
+        if how_jvm_ended() is None:
+            acquire_slots(self._session, self.job.id, self.job.plan.spark_slots)
+        else:
+            self._session = self._open_session()
 
     def _on_metrics(self) -> None:
         """Look about once per second, when a task reports, whether event time has stopped; say why in the log."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from penstock.execution.spark.control.heartbeats import HeartbeatSettings
 from penstock.execution.spark.driver.lent_settings import LentSettings
 from penstock.execution.spark.internals.context import is_stopped, slot_count
 from penstock.execution.spark.internals.gateway import has_context, start_gateway
+from penstock.execution.spark.internals.jvm_death import forget_jvm, how_jvm_ended
 from penstock.execution.spark.internals.settings import (
     BATCH_CORE_SETTINGS,
     BATCH_FAILURES,
@@ -41,6 +43,7 @@ start and takes the workers' cores: on two of them a keyed count made 1.0 to 1.3
 it, 1.6 to 2.1 without."""
 _REGISTRATION_SECONDS = 20.0
 
+_log = logging.getLogger("penstock.session")
 _lock = threading.Lock()
 _own_session: SparkSession | None = None
 _used_slots: dict[str, int] = {}
@@ -53,6 +56,7 @@ def find_session(
     """Return the session for a job: the given one, the active one, or a new one as the ``spark.*`` options say."""
     global _own_session
     with _lock:
+        _replace_dead_session(given)
         session = given or _existing_session()
         if session is not None and _is_own(session) and _is_too_small(session, slots):
             # Our own local session has no room for this job and nobody uses it: a larger one costs seconds.
@@ -71,6 +75,24 @@ def find_session(
         session = session.newSession()
         session.conf.set("spark.sql.adaptive.enabled", "false")
     return session
+
+
+def _replace_dead_session(given: SparkSession | None) -> None:
+    """Forget our own session whose JVM has ended; say it where the program has made the session."""
+    global _own_session
+    end = how_jvm_ended()
+    if end is None:
+        return
+    if _own_session is None or (given is not None and not _is_own(given)):
+        message = (
+            f"The Spark session is dead: its JVM has ended ({end}). Penstock did not start it and cannot start another"
+            " one like it: end this program and start it again."
+        )
+        raise ClusterError(message)
+    _log.warning("the JVM of the Spark session has ended (%s); a new session is started", end)
+    forget_jvm()
+    _own_session = None
+    _used_slots.clear()
 
 
 def _existing_session() -> SparkSession | None:
@@ -223,6 +245,6 @@ def stop_own_session() -> None:
     """Stop the session that Penstock started, if there is one."""
     global _own_session
     with _lock:
-        if _own_session is not None and not is_stopped(_own_session):
+        if _own_session is not None and how_jvm_ended() is None and not is_stopped(_own_session):
             _own_session.stop()
         _own_session = None

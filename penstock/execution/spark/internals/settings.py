@@ -61,6 +61,7 @@ BATCH_SETTINGS = {
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
 }
 """What the session of a batch job needs."""
+
 _LONGEST_SOCKET_PLACE = 60
 """The path of a socket has at most 108 bytes; Spark's name for it has 42."""
 
