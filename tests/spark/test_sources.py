@@ -301,4 +301,4 @@ def test_a_cluster_needs_a_directory_that_all_executors_reach() -> None:
     context = SimpleNamespace(master="spark://host:7077")
     frame: Any = SimpleNamespace(sparkSession=SimpleNamespace(sparkContext=context))
     with pytest.raises(ProgramError, match=r"spark://host:7077(.|\n)*directory="):
-        stored_data_frame._temporary_directory(frame)
+        stored_data_frame._temporary_directory(frame, keep_files=False)
