@@ -120,6 +120,7 @@ PUBLIC_SETTINGS = {
     "spark.driver.host",
     "spark.master",
     "spark.pyspark.python",
+    "spark.redaction.regex",
     "spark.sql.adaptive.enabled",
     "spark.sql.parquet.outputTimestampType",
     "spark.ui.showConsoleProgress",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["HIDDEN", "hide_password", "is_secret", "shown_value"]
+__all__ = ["HIDDEN", "SECRET_NAMES", "hide_password", "is_secret", "shown_value"]
 
 HIDDEN = "******"
 
@@ -27,6 +27,8 @@ _SECRET_PARTS = (
     "http-headers",
 )
 """The parts of names by which Flink knows secrets, and a few more."""
+SECRET_NAMES = "(?i)" + "|".join(map(re.escape, _SECRET_PARTS))
+"""The same as a regular expression, as Java understands it too."""
 _USER_AND_PASSWORD = re.compile(r"(://[^:/?#@]*:).*(@)", re.DOTALL)
 _PARAMETER = re.compile(r"((?:password|passwd|pwd|secret|token)\s*=)[^&;\s]*", re.IGNORECASE)
 

@@ -33,6 +33,7 @@ from penstock.execution.spark.internals.shuffle_gate import install_gate
 from penstock.execution.spark.internals.version import check_version
 from penstock.foundation.clock import monotonic_seconds, pause
 from penstock.foundation.private_directory import private_directory
+from penstock.vocabulary.settings.secret_values import SECRET_NAMES
 
 __all__ = ["acquire_slots", "find_session", "release_slots", "stop_own_session"]
 
@@ -142,6 +143,7 @@ def _settings(options: dict[str, Any], slots: int, *, is_batch: bool) -> dict[st
         "spark.app.name": "penstock",
         "spark.sql.adaptive.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.redaction.regex": SECRET_NAMES,
         **{key: str(value) for key, value in options.items() if key.startswith("spark.")},
     }
     is_local = settings["spark.master"].startswith("local")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from penstock.common import Configuration
 from penstock.execution.spark.internals.gateway import on_command_line
 from penstock.graph.settings import JobSettings
-from penstock.vocabulary.settings.secret_values import hide_password, is_secret
+from penstock.vocabulary.settings.secret_values import SECRET_NAMES, hide_password, is_secret
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,7 @@ from penstock.vocabulary.settings.secret_values import hide_password, is_secret
 )
 def test_secrets_are_known_by_their_names(key: str) -> None:
     assert is_secret(key)
+    assert re.search(SECRET_NAMES, key), "Spark hides on its page what this matches"
 
 
 def test_other_settings_are_shown() -> None:
