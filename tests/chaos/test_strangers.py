@@ -17,7 +17,9 @@ import pytest
 from penstock import StreamExecutionEnvironment
 from penstock.execution.spark.driver.open_ports import OpenPort, open_ports
 from tests.chaos.paced import Paced
-from tests.spark.processes import children_of
+from tests.spark.processes import children_of, program
+
+PROGRAM = Path(__file__).parent / "programs" / "authenticated_cluster.py"
 
 ARE_MANY = os.environ.get("PENSTOCK_STRANGERS") == "many"
 HALF_OPEN = 1000 if ARE_MANY else 100
@@ -57,6 +59,17 @@ def test_a_job_finishes_whatever_strangers_send(env: StreamExecutionEnvironment)
             assert sorted([first, *results]) == list(range(1, RECORDS + 1))
         if ARE_MANY:
             assert memory_of(ports) - before < MORE_MEMORY
+
+
+def test_a_job_on_executors_with_a_secret_finishes_whatever_strangers_send(tmp_path: Path) -> None:
+    with program(tmp_path, PROGRAM, "local-cluster[2,4,1024]") as started:
+        assert started.line() == "running"
+        shuffle = [port for port in open_ports(started.left_behind()) if not port.is_local and port.command == "java"]
+        assert len(shuffle) >= 2  # one per writing task
+        for port in shuffle:
+            for said in (*FRAMES, os.urandom(64), os.urandom(1 << 20)):
+                say(port, said)
+        assert started.run(200).splitlines() == ["True"]
 
 
 def ports_of_this_program() -> list[OpenPort]:

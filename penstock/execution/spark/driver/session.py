@@ -29,7 +29,7 @@ from penstock.execution.spark.internals.settings import (
     executor_patience,
     private_places,
 )
-from penstock.execution.spark.internals.shuffle_gate import install_gate
+from penstock.execution.spark.internals.shuffle_gate import gate_on_executors, install_gate
 from penstock.execution.spark.internals.version import check_version
 from penstock.foundation.clock import monotonic_seconds, pause
 from penstock.foundation.private_directory import private_directory
@@ -167,6 +167,7 @@ def _settings(options: dict[str, Any], slots: int, *, is_batch: bool) -> dict[st
         heartbeat = HeartbeatSettings.from_options(options)
         patience = executor_patience(heartbeat.interval, heartbeat.timeout, heartbeat.look_millis)
         settings = {**patience, **settings}
+        settings |= gate_on_executors(settings)
     return settings
 
 

@@ -9,6 +9,7 @@ these servers to Spark's own address, and have both ends of a connection prove t
 - ``TransportServer``, ``TransportClientFactory``, ``TransportChannelHandler`` (common/network-common/.../): the
   handlers by which channels of Spark are told from others.
 - ``io.netty.bootstrap.ChannelInitializerExtensions`` (Netty 4.2): the list that the classes are put into.
+- ``SecurityManager.getSecretKey`` (core/.../SecurityManager.scala): the secret that executors share.
 - ``SparkContext._jvm`` and ``SparkContext._gateway`` (python/pyspark/core/context.py): loading them into the JVM.
 """
 
@@ -16,12 +17,15 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
-__all__ = ["install_gate", "is_gate_installed"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["gate_on_executors", "install_gate", "is_gate_installed"]
 
 _log = logging.getLogger("penstock.session")
 
@@ -45,6 +49,20 @@ def install_gate() -> None:
         gate.getMethod("install", gateway.new_array(jvm.Class, 0)).invoke(None, gateway.new_array(jvm.Object, 0))
     except Py4JError as error:
         _log.warning("the ports of the Spark session are not guarded against strangers: %s", error)
+
+
+def gate_on_executors(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings by which executors of a session that is to be started guard the shuffle between them.
+
+    They need a secret in common, which they have where ``spark.authenticate`` is on.
+    """
+    if settings.get("spark.authenticate", "false").lower() != "true":
+        return {}
+    if SparkContext._gateway is not None or not _JAR.is_file():
+        _log.warning("the shuffle between executors is not guarded: its classes cannot be given to the driver's JVM")
+        return {}
+    added = {"spark.plugins": "penstock.GatePlugin", "spark.jars": str(_JAR)}
+    return {key: ",".join(filter(None, (settings.get(key), value))) for key, value in added.items()}
 
 
 def is_gate_installed() -> bool:

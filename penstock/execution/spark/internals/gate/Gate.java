@@ -24,11 +24,12 @@ import java.util.Map;
 import org.apache.spark.SparkEnv;
 
 /**
- * Keeps strangers off the network servers of a Spark that runs in one JVM.
+ * Keeps strangers off the network servers of Spark.
  *
  * <p>Spark's streaming shuffle starts its servers on all addresses and lets everybody in. This class is put into the list
- * of extensions that Netty asks whenever a channel is made. Servers of Spark are then bound to Spark's own address, and
- * both ends of each connection prove that they know a random secret that never leaves this JVM.
+ * of extensions that Netty asks whenever a channel is made. Where all of Spark runs in this JVM, its servers are then bound
+ * to its own address, and both ends of each connection prove that they know a random secret that never leaves the JVM. On
+ * the executors of a cluster both ends of the shuffle's connections prove that they know the application's secret.
  */
 public final class Gate extends ChannelInitializerExtension {
   private static final String MARK = "penstock.gate";
@@ -36,27 +37,38 @@ public final class Gate extends ChannelInitializerExtension {
   private static final String SHUFFLE = "org.apache.spark.shuffle.streaming.";
 
   final Proof proof;
+  private final boolean isOnCluster;
   private final WeakReference<SparkEnv> before;
 
-  private Gate(Proof proof, SparkEnv before) {
-    this.proof = proof;
-    this.before = new WeakReference<>(before);
+  private Gate(byte[] secret, boolean isOnCluster) {
+    this.proof = new Proof(secret);
+    this.isOnCluster = isOnCluster;
+    this.before = new WeakReference<>(SparkEnv.get());
   }
 
   /** Guards all servers of Spark contexts that are started from now on, and new shuffle servers of one that runs. */
-  public static void install() throws Exception {
+  public static void install() throws ReflectiveOperationException {
+    byte[] secret = new byte[32];
+    new SecureRandom().nextBytes(secret);
+    install(new Gate(secret, false));
+  }
+
+  /** Guards the shuffle between executors that know the same secret. */
+  static void installOnCluster(byte[] secret) throws ReflectiveOperationException {
+    install(new Gate(secret, true));
+  }
+
+  private static void install(Gate gate) throws ReflectiveOperationException {
     synchronized (System.class) {
       if (System.getProperty(MARK) == null) {
-        byte[] secret = new byte[32];
-        new SecureRandom().nextBytes(secret);
-        register(new Gate(new Proof(secret), SparkEnv.get()));
+        register(gate);
         System.setProperty(MARK, "installed");
       }
     }
   }
 
   /** Netty has no call to add an extension while it runs, so its cache is filled; those that are there stay. */
-  private static void register(Gate gate) throws Exception {
+  private static void register(Gate gate) throws ReflectiveOperationException {
     ClassLoader loader = ChannelInitializerExtension.class.getClassLoader();
     Class<?> registry = Class.forName("io.netty.bootstrap.ChannelInitializerExtensions", true, loader);
     Class<?> loading = Class.forName(registry.getName() + "$ServiceLoadingExtensions", true, loader);
@@ -83,7 +95,9 @@ public final class Gate extends ChannelInitializerExtension {
 
   @Override
   public void postInitializeServerListenerChannel(ServerChannel channel) {
-    channel.pipeline().addFirst(new OwnAddressBinding());
+    if (!isOnCluster) {
+      channel.pipeline().addFirst(new OwnAddressBinding());
+    }
   }
 
   @Override
@@ -112,6 +126,9 @@ public final class Gate extends ChannelInitializerExtension {
 
   /** Tells whether a connection of Spark, whose handlers are there by now, has to be proved. */
   boolean guards(Channel channel) {
+    if (isOnCluster) {
+      return isOfShuffle(channel);
+    }
     SparkEnv environment = SparkEnv.get();
     // Servers that were started before the gate was there ask for no proof, so their clients must not wait for it.
     return isInOneJvm(environment) && (environment != before.get() || isOfShuffle(channel));

@@ -7,7 +7,7 @@ import java.security.SecureRandom;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Keyed hashes over random bytes of both ends: nothing that is sent can be used again. */
+/** Keyed hashes over random bytes of both ends: nothing that is sent can be used again, or tells the secret. */
 final class Proof {
   static final int SIZE = 32;
 
@@ -28,6 +28,7 @@ final class Proof {
     try {
       Mac mac = Mac.getInstance("HmacSHA256");
       mac.init(secret);
+      mac.update("penstock gate ".getBytes(StandardCharsets.US_ASCII));
       mac.update(side.getBytes(StandardCharsets.US_ASCII));
       mac.update(ofServer);
       mac.update(ofClient);
