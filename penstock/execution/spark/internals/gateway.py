@@ -65,9 +65,10 @@ def _page_on_this_machine(settings: dict[str, str]) -> Iterator[None]:
 
 def _pass_on(stream: IO[bytes]) -> None:
     """Copy what the JVM says to standard error, but for the line that every Java prints at start."""
-    for line in stream:
-        if not line.startswith(_NOISE):
-            os.write(2, line)
+    with stream:
+        for line in stream:
+            if not line.startswith(_NOISE):
+                os.write(2, line)
 
 
 def has_context() -> bool:

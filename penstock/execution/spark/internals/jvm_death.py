@@ -54,6 +54,11 @@ def forget_jvm() -> None:
     gateway: Any = SparkContext._gateway
     with contextlib.suppress(Exception):  # it has nobody to talk to
         gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    for stream in () if process is None else (process.stdin, process.stdout):  # a thread of ours reads the third
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
     SparkContext._gateway = None
     SparkContext._jvm = None
     SparkContext._active_spark_context = None
