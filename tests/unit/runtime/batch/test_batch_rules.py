@@ -19,6 +19,7 @@ from penstock import (
     NumberSequenceSource,
     OutputTag,
     ProcessFunction,
+    ProcessJoinFunction,
     ProgramError,
     RuntimeExecutionMode,
     SourceFunction,
@@ -67,6 +68,33 @@ def test_the_result_of_an_aggregation_belongs_to_the_end_of_time() -> None:
 
     stream = stamped(batch(), [("a", 1), ("a", 7)]).key_by(lambda pair: pair[0]).sum(1)
     assert results(stream.process(Times())) == [(("a", 8), MAX_TIMESTAMP)]
+
+
+def test_results_at_the_end_of_time_still_have_windows_and_partners() -> None:
+    def summed(env: StreamExecutionEnvironment) -> DataStream[Any]:
+        return stamped(env, [("a", 1), ("a", 7), ("b", 2)]).key_by(lambda pair: pair[0]).sum(1)
+
+    windows = (
+        summed(batch())
+        .key_by(lambda pair: pair[1] % 2)
+        .window(TumblingEventTimeWindows.of(Time.seconds(10)))
+        .reduce(lambda one, other: (one[0] + other[0], one[1] + other[1]))
+    )
+    assert [value for _, value in results(windows)] == [10]
+    env = batch()
+    joined = (
+        summed(env)
+        .key_by(lambda pair: pair[0])
+        .interval_join(summed(env).key_by(lambda pair: pair[0]))
+        .between(Time.seconds(-1), Time.seconds(1))
+        .process(Pair())
+    )
+    assert sorted(results(joined)) == [(("a", 8), ("a", 8)), (("b", 2), ("b", 2))]
+
+
+class Pair(ProcessJoinFunction[Any, Any, Any]):
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Any:
+        yield left, right
 
 
 def test_records_of_a_key_are_reduced_in_the_order_of_their_timestamps() -> None:
