@@ -79,7 +79,7 @@ class BatchAttempt:
             frame = build_frame(self._session, self._job.plan, self._entry)
             context.setJobGroup(self._group, f"Penstock: {self._job.name}", interruptOnCancel=True)
             self.parts = [unpack_part(bytes(row.b)) for row in frame.collect()]
-        except SPARK_ERRORS as error:
+        except (*SPARK_ERRORS, OSError) as error:  # the JVM may be gone
             return self._reason(error)
         finally:
             with self._changed:
