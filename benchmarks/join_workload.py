@@ -6,6 +6,9 @@ other. Only the standard library is imported: interpreters without penstock load
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from benchmarks.workload import EPOCH_MS, OUT_OF_ORDER_MS, WINDOW_KEYS, Event
 
 JOINS = ("interval-join", "window-join")
@@ -67,3 +70,32 @@ def rule(number: int) -> tuple[int, int]:
 def enrich(event: Event, factor: int) -> Event:
     """Applies its rule to an event."""
     return event[0], event[1], event[2] * factor
+
+
+class Enrichment:
+    """Applies to each event the rule of its key; events that come before the last rule wait for it.
+
+    The methods of a broadcast process function, the same for each system that has one.
+    """
+
+    rules: Any
+    """Describes the broadcast state."""
+
+    def open(self, runtime_context: Any) -> None:
+        self._missing = RULES
+        self._waiting: list[Event] = []
+
+    def process_element(self, value: Event, ctx: Any) -> Iterator[Event]:
+        if self._missing:
+            self._waiting.append(value)
+        else:
+            yield enrich(value, ctx.get_broadcast_state(self.rules).get(value[0]))
+
+    def process_broadcast_element(self, value: tuple[int, int], ctx: Any) -> Iterator[Event]:
+        rules = ctx.get_broadcast_state(self.rules)
+        rules.put(*value)
+        self._missing -= 1
+        if not self._missing:
+            for event in self._waiting:
+                yield enrich(event, rules.get(event[0]))
+            self._waiting.clear()

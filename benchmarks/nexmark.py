@@ -8,6 +8,7 @@ times. Only the standard library is imported: interpreters without penstock load
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.workload import EPOCH_MS, Event, mark
@@ -170,3 +171,26 @@ DIGESTS: dict[str, Any] = {
     "q12": lambda result: result[1] * (result[0] % 1_000 + 1),
 }
 """What each result of a query adds to the check sum. That of query 12 does not depend on where windows ended."""
+
+
+class Suggestions:
+    """Query 3: keeps persons for ever, and auctions until their seller is known.
+
+    The method of a keyed process function, the same for each system that has one.
+    """
+
+    _person: Any
+    _waiting: Any
+
+    def process_element(self, value: Happening, ctx: Any) -> Iterator[Any]:
+        if value[0] == AUCTION:
+            person = self._person.value()
+            if person is None:
+                self._waiting.add(value)
+            else:
+                yield suggestion(person, value)
+        else:
+            self._person.update(value)
+            for auction in self._waiting.get() or ():
+                yield suggestion(value, auction)
+            self._waiting.clear()

@@ -14,7 +14,6 @@ from penstock import (
     KeyedBroadcastProcessFunction,
     MapStateDescriptor,
     ProcessJoinFunction,
-    RuntimeContext,
     StreamExecutionEnvironment,
     Time,
     TumblingEventTimeWindows,
@@ -38,27 +37,12 @@ class PairInWindow(JoinFunction[workload.Event, workload.Event, workload.Event])
         return join_workload.pair(first, second)
 
 
-class Enrich(KeyedBroadcastProcessFunction[int, workload.Event, tuple[int, int], workload.Event]):
-    """Applies to each event the rule of its key; events that come before the last rule wait for it."""
+class Enrich(
+    join_workload.Enrichment, KeyedBroadcastProcessFunction[int, workload.Event, tuple[int, int], workload.Event]
+):
+    """The rules as broadcast state of Penstock."""
 
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._missing = join_workload.RULES
-        self._waiting: list[workload.Event] = []
-
-    def process_element(self, value: workload.Event, ctx: Any) -> Iterator[workload.Event]:
-        if self._missing:
-            self._waiting.append(value)
-        else:
-            yield join_workload.enrich(value, ctx.get_broadcast_state(RULES).get(value[0]))
-
-    def process_broadcast_element(self, value: tuple[int, int], ctx: Any) -> Iterator[workload.Event]:
-        rules = ctx.get_broadcast_state(RULES)
-        rules.put(*value)
-        self._missing -= 1
-        if not self._missing:
-            for event in self._waiting:
-                yield join_workload.enrich(event, rules.get(event[0]))
-            self._waiting.clear()
+    rules = RULES
 
 
 def build(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:

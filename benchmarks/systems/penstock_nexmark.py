@@ -53,25 +53,12 @@ class ClockSink(SinkFunction):
         self._tally.close()
 
 
-class Suggest(KeyedProcessFunction):
-    """Query 3: keeps persons for ever, and auctions until their seller is known."""
+class Suggest(nexmark.Suggestions, KeyedProcessFunction):
+    """Query 3, with the state of this system."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._person = runtime_context.get_state(ValueStateDescriptor("person", Types.PICKLED_BYTE_ARRAY()))
         self._waiting = runtime_context.get_list_state(ListStateDescriptor("waiting", Types.PICKLED_BYTE_ARRAY()))
-
-    def process_element(self, value: Happening, ctx: Any) -> Iterator[Any]:
-        if value[0] == AUCTION:
-            person = self._person.value()
-            if person is None:
-                self._waiting.add(value)
-            else:
-                yield nexmark.suggestion(person, value)
-        else:
-            self._person.update(value)
-            for auction in self._waiting.get() or ():
-                yield nexmark.suggestion(value, auction)
-            self._waiting.clear()
 
 
 class Hot(ProcessWindowFunction):

@@ -67,27 +67,10 @@ class PairNearby(KeyedCoProcessFunction):  # type: ignore[misc]
                 yield from partners
 
 
-class Enrich(KeyedBroadcastProcessFunction):  # type: ignore[misc]
-    """Applies to each event the rule of its key; events that come before the last rule wait for it."""
+class Enrich(join_workload.Enrichment, KeyedBroadcastProcessFunction):  # type: ignore[misc]
+    """The rules as broadcast state of PyFlink."""
 
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._missing = join_workload.RULES
-        self._waiting: list[workload.Event] = []
-
-    def process_element(self, value: workload.Event, ctx: Any) -> Iterator[workload.Event]:
-        if self._missing:
-            self._waiting.append(value)
-        else:
-            yield join_workload.enrich(value, ctx.get_broadcast_state(RULES).get(value[0]))
-
-    def process_broadcast_element(self, value: tuple[int, int], ctx: Any) -> Iterator[workload.Event]:
-        rules = ctx.get_broadcast_state(RULES)
-        rules.put(*value)
-        self._missing -= 1
-        if not self._missing:
-            for event in self._waiting:
-                yield join_workload.enrich(event, rules.get(event[0]))
-            self._waiting.clear()
+    rules = RULES
 
 
 def build(environment: StreamExecutionEnvironment, assignment: Assignment) -> None:

@@ -28,7 +28,7 @@ from pyflink.datastream.window import (
 from benchmarks import nexmark
 from benchmarks.feeder import NumberFeeder
 from benchmarks.ledger import Tally
-from benchmarks.nexmark import AUCTION, PERSON, Happening
+from benchmarks.nexmark import AUCTION, PERSON
 from benchmarks.program import Assignment
 from benchmarks.systems.pyflink_steps import EVENT, Counting, EventTime, Generate, Named, numbers
 
@@ -58,25 +58,12 @@ class DigestSink(FlatMapFunction):  # type: ignore[misc]
         self._tally.close()
 
 
-class Suggest(KeyedProcessFunction):  # type: ignore[misc]
-    """Query 3: keeps persons for ever, and auctions until their seller is known."""
+class Suggest(nexmark.Suggestions, KeyedProcessFunction):  # type: ignore[misc]
+    """Query 3, with the state of this system."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._person = runtime_context.get_state(ValueStateDescriptor("person", ANYTHING))
         self._waiting = runtime_context.get_list_state(ListStateDescriptor("waiting", ANYTHING))
-
-    def process_element(self, value: Happening, ctx: Any) -> Iterator[Any]:
-        if value[0] == AUCTION:
-            person = self._person.value()
-            if person is None:
-                self._waiting.add(value)
-            else:
-                yield nexmark.suggestion(person, value)
-        else:
-            self._person.update(value)
-            for auction in self._waiting.get() or ():
-                yield nexmark.suggestion(value, auction)
-            self._waiting.clear()
 
 
 class Hot(ProcessWindowFunction):  # type: ignore[misc]

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from penstock.api.argument_checks import check_function, key_function, location, step_name, window_trigger
+from penstock.api.argument_checks import check_function, key_function, location, step_name
 from penstock.api.connected_streams import add_two_input_step, check_same_environment
+from penstock.api.window_settings import WindowSettings
 from penstock.errors import ProgramError
 from penstock.graph.multi_input_steps import CoGroupStep, JoinKind, JoinStep, tagged_key
 from penstock.vocabulary.functions.basic import CoGroupFunction, FlatJoinFunction, JoinFunction
-from penstock.vocabulary.functions.output_tag import OutputTag
 from penstock.vocabulary.time.durations import to_millis
-from penstock.vocabulary.windows.assigners import MergingWindowAssigner, WindowAssigner
-from penstock.vocabulary.windows.evictors import Evictor
-from penstock.vocabulary.windows.triggers import Trigger
 
 if TYPE_CHECKING:
     from penstock.api.data_stream import DataStream
@@ -52,54 +49,19 @@ class _KeyedPair:
         return self.first.key_by(self.first_key), self.second.key_by(self.second_key)
 
 
-class _Windowed:
+class _Windowed(WindowSettings):
     """What windows of joins and of co-groups have in common."""
 
     def __init__(self, pair: _KeyedPair, assigner: Any) -> None:
-        check_function(assigner, WindowAssigner, "window", allow_callable=False)
+        super().__init__(assigner)
         self._pair = pair
-        self._assigner = assigner
-        self._trigger: Any = None
-        self._evictor: Any = None
-        self._lateness = 0
-        self._late_tag: OutputTag[Any] | None = None
-
-    def trigger(self, trigger: Any) -> Self:
-        """Set when windows fire, instead of the assigner's own rule; it sees records as ``TaggedUnion``."""
-        self._trigger = check_function(trigger, Trigger, "trigger", allow_callable=False)
-        if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
-            message = f"{type(trigger).__name__} cannot be used with windows that merge: its can_merge() is false."
-            raise ProgramError(message, location())
-        return self
-
-    def evictor(self, evictor: Any) -> Self:
-        """Set which records are removed before or after the function; it sees records as ``TaggedUnion``."""
-        self._evictor = check_function(evictor, Evictor, "evictor", allow_callable=False)
-        return self
-
-    def allowed_lateness(self, time_ms: TimeLength) -> Self:
-        """Keep windows for this long after the watermark has passed them; each late record fires its window again."""
-        self._lateness = to_millis(time_ms)
-        if self._lateness < 0:
-            message = f"The allowed lateness must not be negative, but is {time_ms!r}."
-            raise ProgramError(message, location())
-        return self
-
-    def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
-        """Send records that are too late to a side output of the result stream, as ``TaggedUnion``."""
-        self._late_tag = check_function(output_tag, OutputTag, "side_output_late_data", allow_callable=False)
-        return self
 
     def _result(self, name: str, function: Any, output_type: Any) -> DataStream[Any]:
         first, second = self._pair.keyed()
         step = CoGroupStep(
             key=tagged_key(first._key(), second._key()),
             input_keys=(first._key(), second._key()),
-            assigner=self._assigner,
-            trigger=window_trigger(self._assigner, self._trigger, first.get_execution_environment()),
-            evictor=self._evictor,
-            allowed_lateness=self._lateness,
-            late_tag=self._late_tag,
+            **self._window_settings(first.get_execution_environment()),
             function=function,
             kind=self._pair.kind,
         )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from penstock.api.argument_checks import check_function, location, window_trigger
+from penstock.api.argument_checks import check_function, location
 from penstock.api.data_stream import DataStream
+from penstock.api.window_settings import WindowSettings
 from penstock.errors import ProgramError
 from penstock.graph import steps
 from penstock.graph.nodes import Upstream
 from penstock.graph.partitioning import KeyGroups
 from penstock.vocabulary.functions.basic import AggregateFunction, ReduceFunction
 from penstock.vocabulary.functions.fields import FieldReducer
-from penstock.vocabulary.functions.output_tag import OutputTag
 from penstock.vocabulary.functions.windowed import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -24,15 +24,14 @@ from penstock.vocabulary.settings.modes import TimeCharacteristic
 from penstock.vocabulary.time.durations import Time, to_millis
 from penstock.vocabulary.windows.assigners import (
     GlobalWindows,
-    MergingWindowAssigner,
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
     WindowAssigner,
 )
-from penstock.vocabulary.windows.evictors import CountEvictor, Evictor
-from penstock.vocabulary.windows.triggers import CountTrigger, PurgingTrigger, Trigger
+from penstock.vocabulary.windows.evictors import CountEvictor
+from penstock.vocabulary.windows.triggers import CountTrigger, PurgingTrigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +47,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-class _Windows(Generic[T]):
+class _Windows(WindowSettings, Generic[T]):
     """What keyed windows and windows over everything have in common."""
 
     _process_function: type
@@ -57,42 +56,10 @@ class _Windows(Generic[T]):
     def __init__(
         self, stream: DataStream[T], window_assigner: Any, key: Callable[[Any], Any], *, is_keyed: bool
     ) -> None:
-        check_function(window_assigner, WindowAssigner, "window", allow_callable=False)
+        super().__init__(window_assigner)
         self._stream = stream
-        self._assigner = window_assigner
         self._key = key
         self._is_keyed = is_keyed
-        self._trigger: Trigger[Any, Any] | None = None
-        self._evictor: Evictor[Any, Any] | None = None
-        self._lateness = 0
-        self._late_tag: OutputTag[Any] | None = None
-
-    def trigger(self, trigger: Any) -> Self:
-        """Set when windows fire, instead of the assigner's own rule."""
-        self._trigger = check_function(trigger, Trigger, "trigger", allow_callable=False)
-        if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
-            message = f"{type(trigger).__name__} cannot be used with windows that merge: its can_merge() is false."
-            raise ProgramError(message, location())
-        return self
-
-    def evictor(self, evictor: Any) -> Self:
-        """Set which elements are removed before or after the window function; the window then keeps all of them."""
-        self._evictor = check_function(evictor, Evictor, "evictor", allow_callable=False)
-        return self
-
-    def allowed_lateness(self, time_ms: TimeLength) -> Self:
-        """Keep windows for this long after the watermark has passed them; each late element fires its window again."""
-        lateness = to_millis(time_ms)
-        if lateness < 0:
-            message = f"The allowed lateness must not be negative, but is {time_ms!r}."
-            raise ProgramError(message, location())
-        self._lateness = lateness
-        return self
-
-    def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
-        """Send elements that are too late to a side output of the result stream, instead of dropping them."""
-        self._late_tag = check_function(output_tag, OutputTag, "side_output_late_data", allow_callable=False)
-        return self
 
     @overload
     def reduce(
@@ -172,11 +139,7 @@ class _Windows(Generic[T]):
             )
         step = steps.WindowStep(
             key=self._key,
-            assigner=self._assigner,
-            trigger=window_trigger(self._assigner, self._trigger, self._stream.get_execution_environment()),
-            evictor=self._evictor,
-            allowed_lateness=self._lateness,
-            late_tag=self._late_tag,
+            **self._window_settings(self._stream.get_execution_environment()),
             reducer=reducer,
             function=function,
             is_keyed=self._is_keyed,

@@ -94,104 +94,72 @@ class ListState(MergingState[T, Iterable[T]]):
         return iter(self.get())
 
 
-class MapState(State, Generic[K, V]):
+class _Entries(State, Generic[K, V]):
+    """Reads a map; ``state[key]`` gives None for a key that is missing, as ``get`` does."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None:
+        """Return the value of ``key``, None if it is missing."""
+
+    @abstractmethod
+    def contains(self, key: K) -> bool:
+        """Return whether ``key`` has a value."""
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]:
+        """Return the entries."""
+
+    @abstractmethod
+    def keys(self) -> Iterable[K]:
+        """Return the keys of the entries."""
+
+    @abstractmethod
+    def values(self) -> Iterable[V]:
+        """Return the values of the entries."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Return whether there are no entries."""
+
+    def __getitem__(self, key: K) -> V | None:
+        """Return the value of ``key``, None if it is missing."""
+        return self.get(key)
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether ``key`` has a value."""
+        return self.contains(key)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[K]:
+        """Iterate over the keys."""
+        return iter(self.keys())
+
+
+class MapState(_Entries[K, V]):
     """Holds a map per key; reading ``state[key]`` gives None for a key that is missing, as ``get`` does."""
 
     @abstractmethod
-    def get(self, key: K) -> V | None:
-        """Returns the value of ``key``, None if it is missing."""
-
-    @abstractmethod
     def put(self, key: K, value: V) -> None:
-        """Sets the value of ``key``."""
+        """Set the value of ``key``."""
 
     @abstractmethod
     def put_all(self, dict_value: Mapping[K, V]) -> None:
-        """Sets all the given entries."""
+        """Set all the given entries."""
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Removes ``key``; nothing happens if it is missing."""
-
-    @abstractmethod
-    def contains(self, key: K) -> bool:
-        """Returns whether ``key`` has a value."""
-
-    @abstractmethod
-    def items(self) -> Iterable[tuple[K, V]]:
-        """Returns the entries."""
-
-    @abstractmethod
-    def keys(self) -> Iterable[K]:
-        """Returns the keys of the entries."""
-
-    @abstractmethod
-    def values(self) -> Iterable[V]:
-        """Returns the values of the entries."""
-
-    @abstractmethod
-    def is_empty(self) -> bool:
-        """Returns whether there are no entries."""
-
-    def __getitem__(self, key: K) -> V | None:
-        """Returns the value of ``key``, None if it is missing."""
-        return self.get(key)
+        """Remove ``key``; nothing happens if it is missing."""
 
     def __setitem__(self, key: K, value: V) -> None:
-        """Sets the value of ``key``."""
+        """Set the value of ``key``."""
         self.put(key, value)
 
     def __delitem__(self, key: K) -> None:
-        """Removes ``key``."""
+        """Remove ``key``."""
         self.remove(key)
 
-    def __contains__(self, key: object) -> bool:
-        """Returns whether ``key`` has a value."""
-        return self.contains(key)  # type: ignore[arg-type]
 
-    def __iter__(self) -> Iterator[K]:
-        """Iterates over the keys."""
-        return iter(self.keys())
-
-
-class ReadOnlyBroadcastState(State, Generic[K, V]):
+class ReadOnlyBroadcastState(_Entries[K, V]):
     """Is broadcast state as the stream that is not broadcast sees it; clearing it there is an error."""
-
-    @abstractmethod
-    def get(self, key: K) -> V | None:
-        """Returns the value of ``key``, None if it is missing."""
-
-    @abstractmethod
-    def contains(self, key: K) -> bool:
-        """Returns whether ``key`` has a value."""
-
-    @abstractmethod
-    def items(self) -> Iterable[tuple[K, V]]:
-        """Returns the entries."""
-
-    @abstractmethod
-    def keys(self) -> Iterable[K]:
-        """Returns the keys of the entries."""
-
-    @abstractmethod
-    def values(self) -> Iterable[V]:
-        """Returns the values of the entries."""
-
-    @abstractmethod
-    def is_empty(self) -> bool:
-        """Returns whether there are no entries."""
-
-    def __getitem__(self, key: K) -> V | None:
-        """Returns the value of ``key``, None if it is missing."""
-        return self.get(key)
-
-    def __contains__(self, key: object) -> bool:
-        """Returns whether ``key`` has a value."""
-        return self.contains(key)  # type: ignore[arg-type]
-
-    def __iter__(self) -> Iterator[K]:
-        """Iterates over the keys."""
-        return iter(self.keys())
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):

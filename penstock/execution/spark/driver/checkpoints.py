@@ -13,22 +13,8 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from penstock.checkpoint import coordinator_messages as orders
 from penstock.checkpoint.coordinator import CheckpointCoordinator
-from penstock.checkpoint.coordinator_messages import (
-    Abort,
-    Action,
-    CoordinatorSettings,
-    Delete,
-    Discard,
-    FailJob,
-    FinishJob,
-    NotifyComplete,
-    Recover,
-    SavepointDone,
-    SavepointFailed,
-    StoreMetadata,
-    Trigger,
-)
 from penstock.checkpoint.job_storage import try_savepoint_directory
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.operator_ids import operator_infos, subtask_inputs, subtask_names, vertex_operators
@@ -74,7 +60,7 @@ class Checkpoints:
     def __init__(self, job: Job, clock: Clock, storage: JobStorage) -> None:
         self._job = job
         self._clock = clock
-        self._settings = CoordinatorSettings.of(job.checkpoints)
+        self._settings = orders.CoordinatorSettings.of(job.checkpoints)
         self._access = storage.access
         self._store = CheckpointStore(self._access)
         self._infos = operator_infos(job.plan)
@@ -94,7 +80,7 @@ class Checkpoints:
         self._server: ControlServer | None = None
         self._fail: Callable[[str], None] | None = None
         self._is_given_up: Callable[[], bool] = lambda: False
-        self._recovery: Recover | None = None
+        self._recovery: orders.Recover | None = None
         self._is_closed = False
         self._is_cancelled = False
         self._ticker = threading.Thread(target=self._tick, name="penstock checkpoint ticker", daemon=True)
@@ -282,7 +268,7 @@ class Checkpoints:
 
     # -- events and actions
 
-    def _event(self, event: Callable[[int], list[Action]]) -> None:
+    def _event(self, event: Callable[[int], list[orders.Action]]) -> None:
         with self._changed:
             self._perform(event(self._clock.elapsed()))
             self._changed.notify_all()
@@ -297,44 +283,44 @@ class Checkpoints:
                 else:
                     self._perform(self._coordinator.tick(now))
 
-    def _perform(self, actions: list[Action]) -> None:
+    def _perform(self, actions: list[orders.Action]) -> None:
         for action in actions:
             match action:
-                case Trigger():
+                case orders.Trigger():
                     self._trigger(action)
-                case StoreMetadata():
+                case orders.StoreMetadata():
                     if action.options.kind is CheckpointKind.FINAL:
                         self._store.begin(action.checkpoint_id)  # it may have no trigger
                     what = f"storing the metadata of checkpoint {action.checkpoint_id}"
                     self._storage.submit(what, partial(self._publish, action))
-                case NotifyComplete(checkpoint_id=checkpoint_id):
+                case orders.NotifyComplete(checkpoint_id=checkpoint_id):
                     self._tell_all(CompleteCheckpoint(checkpoint_id))
-                case Abort(checkpoint_id=checkpoint_id, reason=reason):
+                case orders.Abort(checkpoint_id=checkpoint_id, reason=reason):
                     _log.warning("job %r: checkpoint %d is given up: %s", self._job.name, checkpoint_id, reason)
                     self._tell_all(AbortCheckpoint(checkpoint_id))
-                case Delete(checkpoint_id=checkpoint_id):
+                case orders.Delete(checkpoint_id=checkpoint_id):
                     self._clean(f"deleting checkpoint {checkpoint_id}", self._store.delete, checkpoint_id)
-                case Discard(checkpoint_id=checkpoint_id, state=state):
+                case orders.Discard(checkpoint_id=checkpoint_id, state=state):
                     what = f"deleting state of checkpoint {checkpoint_id}, which is given up,"
                     self._clean(what, self._store.discard, checkpoint_id, state)
-                case SavepointDone(request=request, checkpoint_id=checkpoint_id, is_stop=is_stop):
+                case orders.SavepointDone(request=request, checkpoint_id=checkpoint_id, is_stop=is_stop):
                     future, path = self._savepoints.pop(str(request)), self._store.path_of(checkpoint_id)
                     if is_stop:
                         self._stopping = (future, path)
                     else:
                         future.complete(path)
-                case SavepointFailed(request=request, reason=reason):
+                case orders.SavepointFailed(request=request, reason=reason):
                     self._clean(f"deleting the savepoint {request}", self._store.delete_failed_savepoint, str(request))
                     self._savepoints.pop(str(request)).complete_exceptionally(CheckpointError(reason))
-                case Recover():
+                case orders.Recover():
                     self._recovery = action
-                case FailJob(reason=reason):
+                case orders.FailJob(reason=reason):
                     if self._fail is not None:
                         self._fail(reason)
-                case FinishJob():
+                case orders.FinishJob():
                     self._tell_all(Release())
 
-    def _trigger(self, action: Trigger) -> None:
+    def _trigger(self, action: orders.Trigger) -> None:
         self._store.begin(action.checkpoint_id)
         by_task: dict[tuple[int, int], list[int]] = {}
         tasks: tuple[tuple[int, int], ...] = action.tasks  # type: ignore[assignment]
@@ -348,7 +334,7 @@ class Checkpoints:
         if self._server is not None:
             self._server.send_all(message)
 
-    def _publish(self, action: StoreMetadata) -> None:
+    def _publish(self, action: orders.StoreMetadata) -> None:
         checkpoint_id = action.checkpoint_id
         try:
             self._check_not_given_up()
