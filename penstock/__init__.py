@@ -3,24 +3,26 @@
 Everything public is here and, under PyFlink's module names, in the facade. Names are imported when they are first asked
 for, so that ``import penstock`` costs little and starts nothing.
 
-=============  ====================================================================  ==================================
-``errors``     the exceptions, all of them                                           depends on nothing
-``vocabulary`` what a program is made of: functions, state descriptors, time,        errors
-               windows, types, options
-``graph``      the program as nodes; checks, chains, stages, explanation             vocabulary
-``connectors`` sources and sinks, and what a program implements to write its own     vocabulary
-``api``        environment and streams: each call adds a node to the graph           vocabulary, graph, connectors
-``statestore`` where keyed state lives                                               vocabulary
-``checkpoint`` when a checkpoint is complete, and what it looks like on disk         vocabulary
-``runtime``    how one subtask behaves, in plain Python                              vocabulary, graph, connectors,
-                                                                                     statestore, checkpoint
-``execution``  who runs subtasks; the only place that knows Spark                    all above; loaded by ``execute()``
-``testing``    runs a whole job in one process with a clock that tests set           all but ``execution``
-``cep``,       the facade: Flink's and PyFlink's module tree, by re-export only      imported by nobody but this module
+The layers, each above those it may import (the tree is in CONTRIBUTING.md):
+
+=============  =========================================================================================================
+``cep``,       the facade: Flink's and PyFlink's module tree, by re-export only; imported by nobody but this module
 ``common``,
 ``datastream``,
 ``metrics``
-=============  ====================================================================  ==================================
+``testing``    runs a whole job in one process with a clock that tests set
+``api``        environment and streams: each call adds a node to the graph
+``savepoints`` reads, compares and edits savepoints
+``execution``  who runs subtasks; the only place that knows Spark; loaded by ``execute()``
+``connectors`` sources and sinks
+``runtime``    how one subtask behaves, in plain Python; knows no connector
+``checkpoint`` when a checkpoint is complete, and what it looks like on disk
+``statestore`` where state lives
+``graph``      the program as nodes; checks, chains, stages, explanation
+``vocabulary`` what a program is made of: functions, state descriptors, time, windows, types, options, protocols
+``foundation`` clock, keys, file systems, the accelerator
+``errors``     the exceptions, all of them
+=============  =========================================================================================================
 """
 
 from __future__ import annotations
