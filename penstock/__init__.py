@@ -154,7 +154,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a public name, and nothing else, when it is first asked for."""
+    """Import a public name, and nothing else, when it is first asked for."""
     if name in __all__:
         home: str = import_module("penstock.public_names").HOME_OF[name]
         value = getattr(import_module(home), name)
@@ -165,11 +165,11 @@ def __getattr__(name: str) -> Any:
 
 
 def _class_at(name: int | str) -> Any:
-    """Stands in stored values for a class, by its number or name; only whoever reads such values knows which it is."""
+    """Stand in stored values for a class, by its number or name; only whoever reads such values knows which it is."""
     message = f"The class {name!r} of stored state is known only to the reader of that state."
     raise LookupError(message)
 
 
 def __dir__() -> list[str]:
-    """Lists all public names, imported yet or not."""
+    """List all public names, imported yet or not."""
     return sorted({*globals(), *__all__})

@@ -141,11 +141,11 @@ class BarrierAligner:
 
     @property
     def blocked(self) -> frozenset[int]:
-        """Returns the channels that are held back now."""
+        """Return the channels that are held back now."""
         return frozenset(channel for pending in self._pending.values() for channel in pending.blocked)
 
     def on_barrier(self, channel: int, checkpoint_id: int, options: CheckpointOptions) -> list[Action]:
-        """Takes note of a barrier on a channel."""
+        """Take note of a barrier on a channel."""
         if checkpoint_id <= self._settled or checkpoint_id in self._cancelled:
             return []
         actions: list[Action] = []
@@ -168,7 +168,7 @@ class BarrierAligner:
         return actions
 
     def on_channel_end(self, channel: int) -> list[Action]:
-        """Takes note that no barrier will come on a channel any more."""
+        """Take note that no barrier will come on a channel any more."""
         self._open.discard(channel)
         actions: list[Action] = []
         freed: list[int] = []
@@ -181,14 +181,14 @@ class BarrierAligner:
         return _with_release_last(actions)
 
     def on_cancel(self, checkpoint_id: int) -> list[Action]:
-        """Takes note that the coordinator has given a checkpoint up; its barriers may still come."""
+        """Take note that the coordinator has given a checkpoint up; its barriers may still come."""
         if checkpoint_id > self._settled:
             self._cancelled.add(checkpoint_id)
         pending = self._pending.pop(checkpoint_id, None)
         return _release(pending.blocked) if pending is not None else []
 
     def on_timeout(self, checkpoint_id: int) -> list[Action]:
-        """Makes an unaligned checkpoint of one that has been aligning for too long."""
+        """Make an unaligned checkpoint of one that has been aligning for too long."""
         pending = self._pending.get(checkpoint_id)
         if pending is None or pending.is_taken:
             return []
@@ -201,7 +201,7 @@ class BarrierAligner:
         return options.is_unaligned and self._may_overtake
 
     def _arrive(self, channel: int, checkpoint_id: int, pending: _Pending, actions: list[Action]) -> None:
-        """Does what a barrier means for its own channel, as far as other channels are still awaited."""
+        """Do what a barrier means for its own channel, as far as other channels are still awaited."""
         is_last = not self._open - pending.arrived
         if pending.is_taken:
             actions.append(StopRecording(checkpoint_id, channel))
@@ -220,7 +220,7 @@ class BarrierAligner:
         actions.append(Record(checkpoint_id, awaited))
 
     def _complete(self, checkpoint_id: int, pending: _Pending, actions: list[Action], freed: list[int]) -> None:
-        """Settles a checkpoint whose last barrier is there; releases its channels and those freed before."""
+        """Settle a checkpoint whose last barrier is there; release its channels and those freed before."""
         freed = [*freed]
         if not self._open - pending.arrived:
             if pending.is_taken:
@@ -235,7 +235,7 @@ class BarrierAligner:
         actions.extend(_release(freed))
 
     def _supersede(self, checkpoint_id: int, actions: list[Action]) -> list[int]:
-        """Declines all older checkpoints and returns the channels that they had blocked."""
+        """Decline all older checkpoints and return the channels that they had blocked."""
         freed: list[int] = []
         for older in sorted(self._pending):
             if older < checkpoint_id:

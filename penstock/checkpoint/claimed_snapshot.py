@@ -32,7 +32,7 @@ class ClaimedSnapshot:
         self._files_of = files_of
 
     def delete(self) -> None:
-        """Removes it, with the files that it shares with nobody; those of other checkpoints of that run stay."""
+        """Remove it, with the files that it shares with nobody; those of other checkpoints of that run stay."""
         files, directory = self._files_of(self.location)
         # First the file that makes it a checkpoint: one that is half deleted must not look whole.
         files.delete(f"{directory}/{METADATA}")
@@ -50,7 +50,7 @@ class ClaimedSnapshot:
 
     @staticmethod
     def _others(files: Files, run: str) -> Iterator[CheckpointMetadata]:
-        """Returns the other checkpoints of the same run."""
+        """Return the other checkpoints of the same run."""
         for name in files.names_in(run):
             path = f"{run}/{name}/{METADATA}"
             size = files.size_of(path)

@@ -105,15 +105,15 @@ class _Attempt:
 
     @property
     def is_finished(self) -> bool:
-        """Tells whether all input is processed."""
+        """Tell whether all input is processed."""
         return len(self.finished) == len(self.inputs)
 
     def may_begin(self, *, after_tasks_finish: bool) -> bool:
-        """Tells whether a checkpoint can begin: without one after tasks finish, all tasks must run."""
+        """Tell whether a checkpoint can begin: without one after tasks finish, all tasks must run."""
         return after_tasks_finish or not self.finished
 
     def heads(self) -> list[TaskId]:
-        """Returns the running tasks that no barrier will reach: sources, and tasks whose inputs have all finished."""
+        """Return the running tasks that no barrier will reach: sources, and tasks whose inputs have all finished."""
         done = self.finished
         return [task for task, inputs in self.inputs.items() if task not in done and inputs <= done]
 
@@ -160,35 +160,35 @@ class CheckpointCoordinator:
 
     @property
     def retained(self) -> tuple[int, ...]:
-        """Returns the complete checkpoints that exist, the oldest first."""
+        """Return the complete checkpoints that exist, the oldest first."""
         return tuple(self._retained)
 
     @property
     def pending(self) -> Mapping[int, CheckpointOptions]:
-        """Returns the checkpoints under way."""
+        """Return the checkpoints under way."""
         return {checkpoint_id: pending.options for checkpoint_id, pending in self._pending.items()}
 
     def next_tick(self) -> int | None:
-        """Returns when ``tick`` has something to do, unless another event comes first."""
+        """Return when ``tick`` has something to do, unless another event comes first."""
         times = [self._expiry(pending) for pending in self._pending.values() if not pending.is_storing]
         trigger = self._next_trigger()
         return min(times if trigger is None else [*times, trigger], default=None)
 
     def job_started(self, inputs: Mapping[TaskId, Iterable[TaskId]]) -> None:
-        """Takes note of a new run of the job; ``inputs`` lists its tasks and, for each, those it receives from."""
+        """Take note of a new run of the job; ``inputs`` lists its tasks and, for each, those it receives from."""
         self._attempt = _Attempt({task: frozenset(sources) for task, sources in inputs.items()})
         self._is_recovering = False
         self._last_end = None
         self._due = None
 
     def tasks_running(self, now: int) -> None:
-        """Takes note that all tasks have started: the first checkpoint is due after one interval."""
+        """Take note that all tasks have started: the first checkpoint is due after one interval."""
         if self._attempt is not None:
             self._attempt.is_running = True
             self._due = None if self._interval is None else now + self._interval
 
     def tick(self, now: int) -> list[Action]:
-        """Gives up what takes too long and begins what is due."""
+        """Give up what takes too long and begin what is due."""
         actions: list[Action] = []
         has_given_up = False
         for checkpoint_id, pending in list(self._pending.items()):
@@ -207,7 +207,7 @@ class CheckpointCoordinator:
         return actions
 
     def checkpoint_requested(self, now: int) -> list[Action]:
-        """Begins a checkpoint at once, whatever the interval says."""
+        """Begin a checkpoint at once, whatever the interval says."""
         attempt = self._attempt
         if attempt is None or not attempt.is_running or attempt.is_stopping:
             return []
@@ -218,7 +218,7 @@ class CheckpointCoordinator:
     def savepoint_requested(
         self, request: Hashable, now: int, *, location: str | None = None, stop: bool = False, drain: bool = False
     ) -> list[Action]:
-        """Begins a savepoint at once; ``stop`` ends the job with it, ``drain`` lets windows and timers fire first."""
+        """Begin a savepoint at once; ``stop`` ends the job with it, ``drain`` lets windows and timers fire first."""
         attempt = self._attempt
         if attempt is None or not attempt.is_running or attempt.is_stopping or attempt.is_finished:
             return [SavepointFailed(request, "the job is not running, or is about to end")]
@@ -229,7 +229,7 @@ class CheckpointCoordinator:
         return self._begin(kind, now, request=request, location=location, is_draining=drain)
 
     def acknowledge(self, task: TaskId, checkpoint_id: int, state: Any, now: int) -> list[Action]:
-        """Takes note that a task's snapshot is durable."""
+        """Take note that a task's snapshot is durable."""
         pending = self._pending.get(checkpoint_id)
         if pending is None or task not in pending.awaited:
             is_used = pending is not None or checkpoint_id in self._retained or checkpoint_id == self._recoverable
@@ -241,7 +241,7 @@ class CheckpointCoordinator:
     def decline(
         self, task: TaskId, checkpoint_id: int, reason: str, now: int, *, is_failure: bool = True
     ) -> list[Action]:
-        """Takes note that a task will not acknowledge; ``is_failure`` is false where a newer checkpoint overtook it."""
+        """Take note that a task will not acknowledge; ``is_failure`` is false where a newer checkpoint overtook it."""
         pending = self._pending.get(checkpoint_id)
         if pending is None or pending.is_storing:
             return []
@@ -250,7 +250,7 @@ class CheckpointCoordinator:
         return actions if pending.options.kind is CheckpointKind.FINAL else actions + self._finish_if_done(now)
 
     def task_finished(self, task: TaskId, now: int) -> list[Action]:
-        """Takes note that a task has processed all its input; no barrier makes it answer any more, so it is asked."""
+        """Take note that a task has processed all its input; no barrier makes it answer any more, so it is asked."""
         attempt = self._attempt
         if attempt is None or task in attempt.finished:
             return []
@@ -266,7 +266,7 @@ class CheckpointCoordinator:
         return actions + self._finish_if_done(now)
 
     def stored(self, checkpoint_id: int, now: int) -> list[Action]:
-        """Takes note that the metadata is published: the checkpoint is complete."""
+        """Take note that the metadata is published: the checkpoint is complete."""
         pending = self._pending.pop(checkpoint_id, None)
         if pending is None:
             return []
@@ -294,7 +294,7 @@ class CheckpointCoordinator:
         return actions + self._after_storing(now)
 
     def store_failed(self, checkpoint_id: int, reason: str, now: int) -> list[Action]:
-        """Takes note that the metadata could not be published, and that it is certain not to be there."""
+        """Take note that the metadata could not be published, and that it is certain not to be there."""
         if checkpoint_id not in self._pending:
             return []
         is_final = self._pending[checkpoint_id].options.kind is CheckpointKind.FINAL
@@ -302,7 +302,7 @@ class CheckpointCoordinator:
         return actions if is_final and not self._is_recovering else actions + self._after_storing(now)
 
     def job_failed(self, now: int) -> list[Action]:
-        """Takes note that the tasks are gone; says what to restart from as soon as that is certain."""
+        """Take note that the tasks are gone; say what to restart from as soon as that is certain."""
         if self._is_recovering:
             return self._after_storing(now)
         self._attempt = None
@@ -314,7 +314,7 @@ class CheckpointCoordinator:
         return actions + self._after_storing(now)
 
     def checkpoint_damaged(self, checkpoint_id: int) -> int | None:
-        """Takes note that a checkpoint cannot be read; returns the newest one that is left to restart from."""
+        """Take note that a checkpoint cannot be read; return the newest one that is left to restart from."""
         self._retained = [each for each in self._retained if each != checkpoint_id]
         self._recoverable = self._retained[-1] if self._retained else None
         return self._recoverable
@@ -371,7 +371,7 @@ class CheckpointCoordinator:
         return [Trigger(checkpoint_id, options, asked)] if asked else self._store_if_acknowledged(checkpoint_id)
 
     def _reusable(self) -> int | None:
-        """Returns the checkpoint whose files the next one may share: one of this run."""
+        """Return the checkpoint whose files the next one may share: one of this run."""
         own = [each for each in self._retained if each != self._claimed]
         return own[-1] if own else None
 
@@ -383,7 +383,7 @@ class CheckpointCoordinator:
         return [StoreMetadata(checkpoint_id, pending.options, pending.states, frozenset(pending.finished))]
 
     def _finish_if_done(self, now: int) -> list[Action]:
-        """Lets a job whose input is processed end, with a final checkpoint if it takes checkpoints at all."""
+        """Let a job whose input is processed end, with a final checkpoint if it takes checkpoints at all."""
         attempt = self._attempt
         if attempt is None or not attempt.is_finished or self._pending:
             return []
@@ -393,14 +393,14 @@ class CheckpointCoordinator:
         return self._begin(CheckpointKind.FINAL, now)
 
     def _after_storing(self, now: int) -> list[Action]:
-        """Goes on with what had to wait for the end of a publication: recovery, or the end of the job."""
+        """Go on with what had to wait for the end of a publication: recovery, or the end of the job."""
         if self._is_recovering:
             is_certain = not self._pending
             return [Recover(self._recoverable)] if is_certain else []
         return self._finish_if_done(now)
 
     def _subsume(self, checkpoint_id: int, now: int) -> list[Action]:
-        """Gives up checkpoints that are older than a complete one; savepoints are wanted for themselves."""
+        """Give up checkpoints that are older than a complete one; savepoints are wanted for themselves."""
         actions: list[Action] = []
         for older, pending in list(self._pending.items()):
             if older < checkpoint_id and not pending.is_storing and not pending.options.kind.is_savepoint:

@@ -51,7 +51,7 @@ class CoordinatorSettings:
 
     @staticmethod
     def of(config: CheckpointConfig) -> CoordinatorSettings:
-        """Returns the settings of a job."""
+        """Return the settings of a job."""
         return CoordinatorSettings(
             interval=config.get_checkpoint_interval() if config.is_checkpointing_enabled() else None,
             timeout=config.get_checkpoint_timeout(),

@@ -33,7 +33,7 @@ _BY_PROGRAM = "CUSTOM"
 
 
 def assign_in_flight(operator_id: str, operator: OperatorMetadata, info: OperatorInfo) -> list[InFlight | None]:
-    """Returns what each subtask of an operator begins with.
+    """Return what each subtask of an operator begins with.
 
     Raises:
         StateRestoreError: The operator has other inputs now.

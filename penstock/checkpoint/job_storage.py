@@ -37,7 +37,7 @@ class JobStorage:
 
     @staticmethod
     def of(job: Job, files_of: FilesOf) -> JobStorage:
-        """Returns the storage of a job that is about to start.
+        """Return the storage of a job that is about to start.
 
         Raises:
             CheckpointStorageError: The directory of its checkpoints or savepoints cannot be written.
@@ -63,7 +63,7 @@ class JobStorage:
 
 
 def try_checkpoint_directory(access: StorageAccess) -> None:
-    """Writes a file to where checkpoints go, and removes it; those in memory need no directory.
+    """Write a file to where checkpoints go, and remove it; those in memory need no directory.
 
     Raises:
         CheckpointStorageError: The directory cannot be written.
@@ -74,7 +74,7 @@ def try_checkpoint_directory(access: StorageAccess) -> None:
 
 
 def try_savepoint_directory(access: StorageAccess, directory: str) -> None:
-    """Writes a file to where savepoints go, and removes it.
+    """Write a file to where savepoints go, and remove it.
 
     Raises:
         CheckpointStorageError: The directory cannot be written.

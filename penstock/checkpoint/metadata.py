@@ -84,7 +84,7 @@ class CheckpointMetadata:
 
     @staticmethod
     def of(job_id: str, action: StoreMetadata, infos: Mapping[str, OperatorInfo]) -> CheckpointMetadata:
-        """Puts together what the tasks acknowledged; tasks are ``(vertex, subtask)``, states ``SubtaskState``."""
+        """Put together what the tasks acknowledged; tasks are ``(vertex, subtask)``, states ``SubtaskState``."""
         operators = {operator: OperatorMetadata(info) for operator, info in infos.items()}
         for task, acknowledged in action.states.items():
             state: SubtaskState = acknowledged
@@ -98,22 +98,22 @@ class CheckpointMetadata:
         return CheckpointMetadata(job_id, action.checkpoint_id, options.timestamp, options.kind, operators)
 
     def stored(self) -> Iterator[StoredBytes]:
-        """Returns all bytes that belong to the checkpoint, besides the metadata itself."""
+        """Return all bytes that belong to the checkpoint, besides the metadata itself."""
         for operator in self.operators.values():
             yield from operator.in_flight.values()
             for state in operator.subtasks.values():
                 yield from state.stored()
 
     def shared_kind(self, claim_mode: RecoveryClaimMode) -> CheckpointKind | None:
-        """Returns what kind of savepoint it is for a job that starts from it, ``None`` if it is for that job alone."""
+        """Return what kind of savepoint it is for a job that starts from it, ``None`` if it is for that job alone."""
         return self.kind if self.kind.is_savepoint and claim_mode is not RecoveryClaimMode.CLAIM else None
 
     def shared_locations(self) -> set[str]:
-        """Returns the files that other checkpoints of the same run may refer to as well."""
+        """Return the files that other checkpoints of the same run may refer to as well."""
         return {stored.location for stored in self.stored() if stored.is_shared and stored.location is not None}
 
     def with_stored(self, change: Callable[[StoredBytes], StoredBytes]) -> CheckpointMetadata:
-        """Returns the same checkpoint with its bytes stored elsewhere."""
+        """Return the same checkpoint with its bytes stored elsewhere."""
         operators = {}
         for operator_id, operator in self.operators.items():
             subtasks = {}
@@ -129,11 +129,11 @@ class CheckpointMetadata:
 
     @property
     def size(self) -> int:
-        """Returns the number of bytes of all state, shared files included."""
+        """Return the number of bytes of all state, shared files included."""
         return sum(stored.size for stored in self.stored())
 
     def encode(self) -> bytes:
-        """Returns the bytes of the file."""
+        """Return the bytes of the file."""
         plain = {
             "job_id": self.job_id,
             "checkpoint_id": self.checkpoint_id,
@@ -145,7 +145,7 @@ class CheckpointMetadata:
 
     @staticmethod
     def decode(data: bytes, name: str) -> CheckpointMetadata:
-        """Reads the bytes of the file ``name``, without running any code.
+        """Read the bytes of the file ``name``, without running any code.
 
         Raises:
             CorruptCheckpointError: The file is truncated, damaged or of a newer version.

@@ -42,7 +42,7 @@ class RestorePlan:
     """Operators of the checkpoint that the program has no more."""
 
     def describe(self) -> str:
-        """Returns lines that say what was restored, is new and was dropped."""
+        """Return lines that say what was restored, is new and was dropped."""
         parts = {"restored": self.restored, "new": self.new, "dropped": self.dropped}
         return "\n".join(f"{name:<9} {', '.join(operators) or '-'}" for name, operators in parts.items())
 
@@ -54,7 +54,7 @@ def plan_restore(
     *,
     allow_non_restored_state: bool = False,
 ) -> RestorePlan:
-    """Gives the state of a checkpoint to the subtasks of a job.
+    """Give the state of a checkpoint to the subtasks of a job.
 
     Args:
         metadata: The checkpoint or savepoint.
@@ -106,7 +106,7 @@ def plan_restore(
 
 
 def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: OperatorInfo) -> list[OperatorState]:
-    """Returns what each subtask of an operator starts with."""
+    """Return what each subtask of an operator starts with."""
     former = [operator.subtasks[subtask] for subtask in sorted(operator.subtasks)]
     has_keyed = any(state.keyed for state in former)
     if has_keyed and operator.info.max_parallelism != info.max_parallelism:
@@ -141,7 +141,7 @@ def redistribute_operator(operator_id: str, operator: OperatorMetadata, info: Op
 
 
 def is_same_operator(key: str, operator: OperatorMetadata, name: str) -> bool:
-    """Tells whether an operator of the program, by its id and its name, is the one of the checkpoint.
+    """Tell whether an operator of the program, by its id and its name, is the one of the checkpoint.
 
     An id that the program did not give is only the number of the step: after a change of the program it may be the
     number of another one.

@@ -35,14 +35,14 @@ class RestartPolicy(ABC):
 
     @abstractmethod
     def on_failure(self, now: int) -> int | None:
-        """Returns the milliseconds to wait before the job starts again, or None if it has failed for good."""
+        """Return the milliseconds to wait before the job starts again, or None if it has failed for good."""
 
 
 class NoRestartPolicy(RestartPolicy):
     """Lets the first failure be the last."""
 
     def on_failure(self, now: int) -> None:
-        """Ends the job."""
+        """End the job."""
         return
 
 
@@ -54,7 +54,7 @@ class FixedDelayPolicy(RestartPolicy):
         self._delay = delay
 
     def on_failure(self, now: int) -> int | None:
-        """Returns the delay as long as attempts are left."""
+        """Return the delay as long as attempts are left."""
         if self._left == 0:
             return None
         self._left -= 1
@@ -74,7 +74,7 @@ class FailureRatePolicy(RestartPolicy):
         self._failures: deque[int] = deque(maxlen=max_failures + 1)
 
     def on_failure(self, now: int) -> int | None:
-        """Returns the delay unless the interval that ends now holds too many failures."""
+        """Return the delay unless the interval that ends now holds too many failures."""
         self._failures.append(now)
         is_full = len(self._failures) == self._failures.maxlen
         return None if is_full and now - self._failures[0] <= self._interval else self._delay
@@ -117,7 +117,7 @@ class ExponentialDelayPolicy(RestartPolicy):
         self._restarted_at = 0
 
     def on_failure(self, now: int) -> int | None:
-        """Returns the next pause, never below the initial one nor above the longest, as long as attempts are left."""
+        """Return the next pause, never below the initial one nor above the longest, as long as attempts are left."""
         if self._backoff is None or now - self._restarted_at >= self._reset_after:
             self._backoff = self._initial
             self._restarts = 0
@@ -138,7 +138,7 @@ def restart_policy(
     is_checkpointing: bool,
     chance: Callable[[], float] = random.random,
 ) -> RestartPolicy:
-    """Returns the policy that a configuration asks for.
+    """Return the policy that a configuration asks for.
 
     Where nothing is asked for, a job with checkpoints restarts with exponential delay and one without them does not
     restart at all.

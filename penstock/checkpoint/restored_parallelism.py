@@ -20,7 +20,7 @@ __all__ = ["take_over_max_parallelism"]
 
 
 def take_over_max_parallelism(job: Job, metadata: CheckpointMetadata) -> Job:
-    """Returns the job with the max parallelisms of a checkpoint, where the program leaves them open.
+    """Return the job with the max parallelisms of a checkpoint, where the program leaves them open.
 
     Raises:
         StateRestoreError: The program sets another one, or runs an operator with more subtasks than its state has key

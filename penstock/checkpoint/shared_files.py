@@ -20,22 +20,22 @@ class SharedFiles:
         """Files without a reference, with the checkpoints that may yet refer to them."""
 
     def is_used(self, location: str) -> bool:
-        """Tells whether a file must stay."""
+        """Tell whether a file must stay."""
         return location in self._doubtful or any(location in each for each in self._locations.values())
 
     def begin(self, checkpoint_id: int) -> None:
-        """Takes note of a checkpoint under way."""
+        """Take note of a checkpoint under way."""
         self._under_way.add(checkpoint_id)
 
     def keep(self, checkpoint_id: int, locations: set[str]) -> set[str]:
-        """Takes note that a checkpoint is complete and refers to files; returns files to delete."""
+        """Take note that a checkpoint is complete and refers to files; return files to delete."""
         self._locations[checkpoint_id] = locations
         for location in locations:
             self._doubtful.pop(location, None)
         return self._decided(checkpoint_id)
 
     def give_up(self, checkpoint_id: int) -> set[str]:
-        """Takes note that a checkpoint is gone, complete or not; returns files to delete."""
+        """Take note that a checkpoint is gone, complete or not; return files to delete."""
         for location in self._locations.pop(checkpoint_id, set()):
             if not self.is_used(location):
                 self._doubtful[location] = self._under_way - {checkpoint_id}

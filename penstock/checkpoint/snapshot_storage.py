@@ -52,13 +52,13 @@ class FileTarget:
         self._is_all_shared = is_all_shared
 
     def create(self, name: str, *, checks_itself: bool = False) -> StateOutput:
-        """Begins a file that belongs to this checkpoint alone."""
+        """Begin a file that belongs to this checkpoint alone."""
         output = self._output(name, is_shared=self._is_all_shared, threshold=self._threshold)
         output.checks_itself = checks_itself
         return output
 
     def store_file(self, name: str, path: Path, *, is_shared: bool) -> StoredBytes:
-        """Stores a local file; where nothing is shared, it belongs to this checkpoint alone."""
+        """Store a local file; where nothing is shared, it belongs to this checkpoint alone."""
         is_shared = (is_shared or self._is_all_shared) and self._shared is not None
         output = self._output(name, is_shared=is_shared, threshold=0 if is_shared else self._threshold)
         try:
@@ -138,11 +138,11 @@ class MemoryTarget:
         self.is_savepoint = False
 
     def create(self, name: str, *, checks_itself: bool = False) -> StateOutput:
-        """Begins bytes that belong to this checkpoint alone."""
+        """Begin bytes that belong to this checkpoint alone."""
         return _MemoryOutput(name, self._limit)
 
     def store_file(self, name: str, path: Path, *, is_shared: bool) -> StoredBytes:
-        """Keeps the content of a local file; nothing is shared in memory."""
+        """Keep the content of a local file; nothing is shared in memory."""
         output = _MemoryOutput(name, self._limit)
         for chunk in _chunks(path):
             output.write(chunk)
@@ -189,15 +189,15 @@ class StoredFiles:
         self.classes = classes
 
     def with_classes(self, classes: StoredClasses) -> StoredFiles:
-        """Returns the same files, whose values are read with other classes."""
+        """Return the same files, whose values are read with other classes."""
         return StoredFiles(self._files, self._directory, classes)
 
     def path_of(self, stored: StoredBytes) -> str:
-        """Returns the absolute path of a stored file."""
+        """Return the absolute path of a stored file."""
         return posixpath.normpath(f"{self._directory}/{stored.location}")
 
     def check_size(self, stored: StoredBytes) -> None:
-        """Raises ``CorruptCheckpointError`` if a file is missing or not as long as it was."""
+        """Raise ``CorruptCheckpointError`` if a file is missing or not as long as it was."""
         path = self.path_of(stored)
         size = self._files.size_of(path)
         if size is None:
@@ -206,14 +206,14 @@ class StoredFiles:
             raise CorruptCheckpointError(path, f"is {size} bytes long instead of {stored.size}")
 
     def open(self, stored: StoredBytes) -> StateInput:
-        """Returns the bytes for reading at any place."""
+        """Return the bytes for reading at any place."""
         if stored.data is not None:
             return BytesInput(stored.data, f"the metadata in {self._directory}")
         self.check_size(stored)
         return self._files.open(self.path_of(stored))
 
     def read(self, stored: StoredBytes) -> bytes:
-        """Returns all bytes, checked."""
+        """Return all bytes, checked."""
         source = self.open(stored)
         data = source.read_at(0, stored.size)
         if stored.checksum is not None and zlib.crc32(data) != stored.checksum:
@@ -221,13 +221,13 @@ class StoredFiles:
         return data
 
     def fetch(self, stored: StoredBytes, path: Path) -> None:
-        """Copies the bytes into a local file and checks them."""
+        """Copy the bytes into a local file and check them."""
         with path.open("wb") as file:
             for chunk in self.chunks(stored):
                 file.write(chunk)
 
     def chunks(self, stored: StoredBytes) -> Iterator[bytes]:
-        """Returns the bytes in pieces; damage is found after the last one."""
+        """Return the bytes in pieces; damage is found after the last one."""
         source = self.open(stored)
         checksum = 0
         for offset in range(0, stored.size, _CHUNK):

@@ -70,11 +70,11 @@ class StorageAccess:
         )
 
     def files_of(self, location: str) -> tuple[Files, str]:
-        """Returns the file system and the path of a location."""
+        """Return the file system and the path of a location."""
         return self._files_of(location)
 
     def target(self, checkpoint_id: int, options: CheckpointOptions) -> SnapshotTarget:
-        """Returns where a task stores its part of a checkpoint or savepoint."""
+        """Return where a task stores its part of a checkpoint or savepoint."""
         if options.kind.is_savepoint:
             if options.location is None:
                 message = "The savepoint has no directory; ask new_savepoint_directory() for one."
@@ -93,7 +93,7 @@ class StorageAccess:
         )
 
     def last_target(self) -> SnapshotTarget:
-        """Returns where a task that has finished stores its last state, which all later checkpoints refer to."""
+        """Return where a task that has finished stores its last state, which all later checkpoints refer to."""
         if self._max_in_memory is not None:
             return MemoryTarget(self._max_in_memory)
         files, root = self.files_of(str(self.directory))
@@ -102,7 +102,7 @@ class StorageAccess:
         )
 
     def new_savepoint_directory(self, asked: str | None) -> str:
-        """Returns a fresh directory for a savepoint in the directory asked for, or in the job's own one.
+        """Return a fresh directory for a savepoint in the directory asked for, or in the job's own one.
 
         Raises:
             CheckpointError: Nobody has said where savepoints go.
@@ -128,17 +128,17 @@ class CheckpointStore:
         self._claimed: dict[int, ClaimedSnapshot] = {}
 
     def claim(self, location: str, metadata: CheckpointMetadata) -> None:
-        """Takes over the snapshot that the job starts from: from now on it is deleted like those of the job itself."""
+        """Take over the snapshot that the job starts from: from now on it is deleted like those of the job itself."""
         claimed = ClaimedSnapshot(location, metadata, self._access.files_of)
         self._claimed[metadata.checkpoint_id] = claimed
         self._published[metadata.checkpoint_id] = claimed.location
 
     def begin(self, checkpoint_id: int) -> None:
-        """Takes note that a checkpoint is under way: it may refer to any shared file that exists now."""
+        """Take note that a checkpoint is under way: it may refer to any shared file that exists now."""
         self._shared.begin(checkpoint_id)
 
     def publish(self, metadata: CheckpointMetadata, options: CheckpointOptions) -> str:
-        """Makes a checkpoint exist and returns the path to restore from, empty if it is in memory.
+        """Make a checkpoint exist and return the path to restore from, empty if it is in memory.
 
         Raises:
             OSError: It could not be written, and does not exist.
@@ -166,18 +166,18 @@ class CheckpointStore:
         return path
 
     def path_of(self, checkpoint_id: int) -> str:
-        """Returns where a published checkpoint is, empty if it is in memory."""
+        """Return where a published checkpoint is, empty if it is in memory."""
         return self._published[checkpoint_id]
 
     def load(self, checkpoint_id: int) -> tuple[CheckpointMetadata, StoredFiles]:
-        """Returns a checkpoint of this job that was published before, checked."""
+        """Return a checkpoint of this job that was published before, checked."""
         found = self._in_memory.get(checkpoint_id)
         if found is not None:
             return found, StoredFiles(*local_files_of("."))
         return load_checkpoint(self._published[checkpoint_id], self._access.files_of)
 
     def delete(self, checkpoint_id: int) -> None:
-        """Removes a checkpoint, whole or half, with every shared file that no other one needs."""
+        """Remove a checkpoint, whole or half, with every shared file that no other one needs."""
         self._in_memory.pop(checkpoint_id, None)
         self._published.pop(checkpoint_id, None)
         if checkpoint_id in self._claimed:
@@ -192,13 +192,13 @@ class CheckpointStore:
         self._delete_files(locations)
 
     def delete_failed_savepoint(self, location: str) -> None:
-        """Removes what tasks have written for a savepoint that does not come."""
+        """Remove what tasks have written for a savepoint that does not come."""
         files, directory = self._access.files_of(location)
         if files.size_of(f"{directory}/{METADATA}") is None:
             files.delete_directory(directory)
 
     def discard(self, checkpoint_id: int, state: SubtaskState) -> None:
-        """Removes what a task stored for a checkpoint that was given up meanwhile."""
+        """Remove what a task stored for a checkpoint that was given up meanwhile."""
         if self._access.directory is None:
             return
         files, root = self._access.files_of(self._access.directory)
@@ -209,7 +209,7 @@ class CheckpointStore:
             files.delete_directory(f"{root}/chk-{checkpoint_id}")
 
     def delete_all(self) -> None:
-        """Removes everything of the job but its savepoints."""
+        """Remove everything of the job but its savepoints."""
         self._in_memory.clear()
         if self._access.directory is not None:
             files, root = self._access.files_of(self._access.directory)
@@ -220,7 +220,7 @@ class CheckpointStore:
             files.delete_directory(root)
 
     def _copied(self, stored: StoredBytes, files: Files, directory: str) -> StoredBytes:
-        """Copies a file that checkpoints share into a savepoint, which stands alone."""
+        """Copy a file that checkpoints share into a savepoint, which stands alone."""
         if not stored.is_shared or self._access.directory is None:
             return stored
         source_files, root = self._access.files_of(self._access.directory)
@@ -245,7 +245,7 @@ class CheckpointStore:
 def load_checkpoint(
     location: str, files_of: FilesOf = local_files_of, classes: StoredClasses = PROGRAM_CLASSES
 ) -> tuple[CheckpointMetadata, StoredFiles]:
-    """Loads a checkpoint or savepoint from its directory or its ``_metadata`` file and checks that its files are there.
+    """Load a checkpoint or savepoint from its directory or its ``_metadata`` file and check that its files are there.
 
     This runs no code of the program; ``classes`` decide what happens when values are read.
 
@@ -281,7 +281,7 @@ def load_checkpoint(
 
 
 def is_kept_after(end: Literal["finished", "cancelled", "failed"], retention: ExternalizedCheckpointRetention) -> bool:
-    """Tells whether checkpoints stay when a job has ended like this."""
+    """Tell whether checkpoints stay when a job has ended like this."""
     if end == "failed":
         return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
     return end == "cancelled" and retention is ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION

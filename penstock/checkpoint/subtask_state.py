@@ -27,7 +27,7 @@ class OperatorState:
     parallelism an operator gets those of all former subtasks."""
 
     def stored(self) -> Iterator[StoredBytes]:
-        """Returns the bytes that are stored on their own."""
+        """Return the bytes that are stored on their own."""
         yield from self.own
         for handle in self.keyed:
             yield from (stored for _, stored in handle.files)
@@ -75,7 +75,7 @@ class SubtaskState:
     its chain, and may be in the middle of one now."""
 
     def stored(self) -> Iterator[StoredBytes]:
-        """Returns the bytes that are stored on their own."""
+        """Return the bytes that are stored on their own."""
         for operator in self.operators.values():
             yield from operator.stored()
         if self.in_flight is not None:

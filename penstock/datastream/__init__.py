@@ -147,7 +147,7 @@ _MODULE_OF = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a class of the fluent API when it is first asked for."""
+    """Import a class of the fluent API when it is first asked for."""
     module = _MODULE_OF.get(name)
     if module is None:
         msg = f"module {__name__!r} has no attribute {name!r}"
@@ -158,5 +158,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Lists all names, imported yet or not."""
+    """List all names, imported yet or not."""
     return sorted({*globals(), *__all__})

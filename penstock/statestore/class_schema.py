@@ -46,7 +46,7 @@ class ClassSchema:
 
     @staticmethod
     def of(thing: Any) -> ClassSchema:
-        """Describes a class or function as it is now."""
+        """Describe a class or function as it is now."""
         fields = _field_names(thing) if isinstance(thing, type) else None
         name = stored_name_of(thing)
         if name is not None:
@@ -57,25 +57,25 @@ class ClassSchema:
 
     @property
     def is_own(self) -> bool:
-        """Tells whether it is Penstock's own."""
+        """Tell whether it is Penstock's own."""
         return not self.module
 
     @property
     def name(self) -> str:
-        """Returns the name, for messages and for tables of renamed classes."""
+        """Return the name, for messages and for tables of renamed classes."""
         return f"{self.module}.{self.qualname}" if self.module else self.qualname
 
     def is_like(self, other: ClassSchema) -> bool:
-        """Tells whether both describe the same class with the same fields."""
+        """Tell whether both describe the same class with the same fields."""
         return (self.name, self.fields, self.version) == (other.name, other.fields, other.version)
 
     def to_plain(self) -> dict[str, Any]:
-        """Returns plain data that says the same."""
+        """Return plain data that says the same."""
         return dataclasses.asdict(self)
 
     @staticmethod
     def from_plain(plain: Any) -> ClassSchema:
-        """Returns the schema that ``to_plain`` described.
+        """Return the schema that ``to_plain`` described.
 
         Raises:
             PlainDataError: The data is something else.
@@ -92,7 +92,7 @@ class ClassSchema:
 
 
 def is_importable(thing: Any) -> bool:
-    """Tells whether a class or function is found by its name in a module that other processes can import."""
+    """Tell whether a class or function is found by its name in a module that other processes can import."""
     if thing.__module__ == "__main__":
         return False
     found: Any = sys.modules.get(thing.__module__)
@@ -129,14 +129,14 @@ def _definition(thing: Any) -> bytes:
 
 
 def class_of_definition(definition: bytes) -> Any:
-    """Returns the class that was stored by its definition; this runs code that came with it."""
+    """Return the class that was stored by its definition; this runs code that came with it."""
     return _DefinitionUnpickler(io.BytesIO(definition)).load()
 
 
 def adapted(
     cls: type, old: tuple[str, ...] | None, upgrade: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 ) -> type:
-    """Returns a class that makes values with the fields of then into values of ``cls``; that itself if all fit."""
+    """Return a class that makes values with the fields of then into values of ``cls``; that itself if all fit."""
     if old is None or not isinstance(cls, type):
         return cls
     if upgrade is None and _field_names(cls) in (None, old):
@@ -154,7 +154,7 @@ def _field_names(cls: type) -> tuple[str, ...] | None:
 
 
 def _has_own_state(cls: type) -> bool:
-    """Tells whether a class says itself how it is pickled; what dataclasses adds to frozen slots does not count."""
+    """Tell whether a class says itself how it is pickled; what dataclasses adds to frozen slots does not count."""
     found = {name: getattr(cls, name, None) for name in _OWN_STATE}
     own = [method for name, method in found.items() if method is not getattr(object, name, None)]
     return any(getattr(method, "__module__", None) != "dataclasses" for method in own)
@@ -174,7 +174,7 @@ def _named_tuple_adapter(cls: Any, old: tuple[str, ...], upgrade: Any) -> type:
 
 
 def _dataclass_adapter(cls: type, old: tuple[str, ...], upgrade: Any) -> type:
-    """Returns a class whose instances become instances of ``cls`` when their old state is set."""
+    """Return a class whose instances become instances of ``cls`` when their old state is set."""
     fields = dataclasses.fields(cls)
 
     def fill(self: Any, known: dict[str, Any]) -> None:

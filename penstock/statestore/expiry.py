@@ -47,14 +47,14 @@ EXPIRY_SUFFIX = "\x00expiry"
 
 
 def times_descriptor(descriptor: StateDescriptor) -> StateDescriptor:
-    """Returns the descriptor of the state that holds the timestamps of a state."""
+    """Return the descriptor of the state that holds the timestamps of a state."""
     name = descriptor.get_name() + EXPIRY_SUFFIX
     kinds: dict[str, Callable[[str], StateDescriptor]] = {"list": ListStateDescriptor, "map": MapStateDescriptor}
     return kinds.get(kind_of(descriptor), ValueStateDescriptor)(name)
 
 
 def expiring_handle(descriptor: StateDescriptor, content: Any, times: Any, now: Callable[[], int]) -> ExpiringState:
-    """Puts the time to live of a descriptor in front of a handle of its content.
+    """Put the time to live of a descriptor in front of a handle of its content.
 
     Args:
         descriptor: The descriptor, with a time to live.
@@ -128,7 +128,7 @@ class _ExpiringOne(ExpiringState):
         return value
 
     def _live(self, now: int) -> Any:
-        """Returns the value to build on: what is expired does not count, whoever may see it."""
+        """Return the value to build on: what is expired does not count, whoever may see it."""
         return None if self._is_expired(self._times.value(), now) else self._content.value()
 
     def _write(self, value: Any, now: int) -> None:
@@ -282,7 +282,7 @@ class _ExpiringMap(ExpiringState, MapState[Any, Any]):
                 self._times.remove(key)
 
     def _touch(self, key: Any, now: int) -> bool:
-        """Renews or removes an entry that exists and tells whether the program may see it."""
+        """Renew or remove an entry that exists and tell whether the program may see it."""
         timestamp = self._times.get(key)
         if self._is_expired(timestamp, now):
             self._content.remove(key)
@@ -323,14 +323,14 @@ class CleanUp:
         self._is_sweeping = False
 
     def on_access(self) -> None:
-        """Takes note of an access and looks at entries when it is time."""
+        """Take note of an access and look at entries when it is time."""
         self._accesses += 1
         if self._accesses >= self._every:
             self._accesses = 0
             self.sweep()
 
     def sweep(self) -> None:
-        """Looks at the next entries; the current key is the same afterwards."""
+        """Look at the next entries; the current key is the same afterwards."""
         if self._is_sweeping:  # changing the current key may call this again
             return
         self._is_sweeping = True
@@ -359,7 +359,7 @@ _HANDLES: dict[str, type[ExpiringState]] = {
 
 
 def without_expired(kind: str, content: Any, times: Any, ttl: int, now: int) -> tuple[Any, Any]:
-    """Returns the content and the timestamps of one key without what is expired, twice None if nothing is left."""
+    """Return the content and the timestamps of one key without what is expired, twice None if nothing is left."""
     if kind == "list":
         if len(content) != len(times):
             return content, times

@@ -52,17 +52,17 @@ class KeyedStateHandle:
 
     @property
     def key_groups(self) -> range:
-        """Returns the key groups."""
+        """Return the key groups."""
         return range(self.start, self.stop)
 
     @property
     def size(self) -> int:
-        """Returns the number of bytes, shared ones included."""
+        """Return the number of bytes, shared ones included."""
         return sum(stored.size for _, stored in self.files)
 
     @property
     def new_size(self) -> int:
-        """Returns the number of bytes that no earlier checkpoint had stored, an upper bound where bytes are shared."""
+        """Return the number of bytes that no earlier checkpoint had stored, an upper bound where bytes are shared."""
         return sum(stored.size for _, stored in self.files if not stored.is_shared)
 
 
@@ -70,13 +70,13 @@ class StateOutput(Protocol):
     """Takes the bytes of one file of a snapshot."""
 
     def write(self, *parts: bytes) -> object:
-        """Adds bytes, one part behind the other."""
+        """Add bytes, one part behind the other."""
 
     def finish(self) -> StoredBytes:
-        """Makes the bytes durable and says where they are."""
+        """Make the bytes durable and say where they are."""
 
     def discard(self) -> None:
-        """Forgets the bytes."""
+        """Forget the bytes."""
 
 
 class SnapshotTarget(Protocol):
@@ -90,13 +90,13 @@ class SnapshotTarget(Protocol):
     """Whether the state must be in the form that every backend reads."""
 
     def create(self, name: str, *, checks_itself: bool = False) -> StateOutput:
-        """Begins a file that belongs to this checkpoint alone; few bytes stay in the handle.
+        """Begin a file that belongs to this checkpoint alone; few bytes stay in the handle.
 
         If it ``checks_itself``, the form of the bytes has checksums, and another one over all of them is saved.
         """
 
     def store_file(self, name: str, path: Path, *, is_shared: bool) -> StoredBytes:
-        """Stores a local file, where later checkpoints find it if it is shared."""
+        """Store a local file, where later checkpoints find it if it is shared."""
 
 
 class StateFiles(Protocol):
@@ -106,10 +106,10 @@ class StateFiles(Protocol):
     """Finds the classes of the values there."""
 
     def open(self, stored: StoredBytes) -> StateInput:
-        """Returns the bytes for reading at any place."""
+        """Return the bytes for reading at any place."""
 
     def read(self, stored: StoredBytes) -> bytes:
-        """Returns all bytes, checked."""
+        """Return all bytes, checked."""
 
     def fetch(self, stored: StoredBytes, path: Path) -> None:
-        """Copies the bytes into a local file and checks them."""
+        """Copy the bytes into a local file and check them."""

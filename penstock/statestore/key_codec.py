@@ -23,7 +23,7 @@ _LENGTH = struct.Struct(">I")
 
 
 def encode_key(key: Any) -> bytes:
-    """Returns the bytes of a key.
+    """Return the bytes of a key.
 
     Raises:
         UnusableKeyError: The key has no value that could be compared with that of another one.
@@ -32,7 +32,7 @@ def encode_key(key: Any) -> bytes:
 
 
 def is_plain(key: Any) -> bool:
-    """Tells whether ``decode_key`` returns the key as it was, and not only one that is equal to it."""
+    """Tell whether ``decode_key`` returns the key as it was, and not only one that is equal to it."""
     kind = type(key)
     if kind in PLAIN_KINDS:
         return True
@@ -42,7 +42,7 @@ def is_plain(key: Any) -> bool:
 
 
 def decode_key(data: bytes) -> Any:
-    """Returns the key of some bytes of a plain key."""
+    """Return the key of some bytes of a plain key."""
     kind, content = data[:1], data[1:]
     if kind == b"s":
         return content.decode("utf-8", "surrogatepass")
@@ -61,10 +61,10 @@ def decode_key(data: bytes) -> Any:
 
 
 def encode_namespace(namespace: Any, classes: ClassTable) -> bytes:
-    """Returns the bytes of a namespace: a window, which is pickled without references to parts met before."""
+    """Return the bytes of a namespace: a window, which is pickled without references to parts met before."""
     return encode(namespace) if is_plain(namespace) else b"p" + classes.dumps(namespace, is_canonical=True)
 
 
 def decode_namespace(data: bytes, classes: ValueReader) -> Any:
-    """Returns the namespace of some bytes."""
+    """Return the namespace of some bytes."""
     return classes.loads(data[1:]) if data.startswith(b"p") else decode_key(data)

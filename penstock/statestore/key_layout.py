@@ -34,7 +34,7 @@ _PLAIN = frozenset({type(None), bool, int, float, str, bytes})
 
 
 def spread(values: Iterable[Any], size: int, groups: Iterable[int], parts: Mapping[int, list[Any]]) -> None:
-    """Adds each value to the part of its key group.
+    """Add each value to the part of its key group.
 
     Raises:
         KeyError: A key group has no part.
@@ -58,19 +58,19 @@ class KeyLayout:
     def of(
         entries: dict[Any, Any], known: KeyLayout | None, key_groups: range, group_of: Callable[[Any], int]
     ) -> KeyLayout | None:
-        """Returns the layout of a dictionary, built on an earlier one; ``None`` if the keys are not plain data."""
+        """Return the layout of a dictionary, built on an earlier one; ``None`` if the keys are not plain data."""
         keys = list(entries)
         if known is not None and known.key_groups == key_groups and known.is_start_of(keys):
             return known.extended(keys, group_of)
         return KeyLayout(key_groups).extended(keys, group_of)
 
     def is_start_of(self, keys: list[Any]) -> bool:
-        """Tells whether the keys of this layout are still there, in front of all others."""
+        """Tell whether the keys of this layout are still there, in front of all others."""
         is_split_up = max(map(len, self._blocks.values()), default=0) > _MOST_BLOCKS
         return not is_split_up and keys[: len(self._keys)] == self._keys
 
     def extended(self, keys: list[Any], group_of: Callable[[Any], int]) -> KeyLayout | None:
-        """Returns a layout with the keys behind those of this one added; this one stays as it is."""
+        """Return a layout with the keys behind those of this one added; this one stays as it is."""
         new = keys[len(self._keys) :]
         if not new:
             return self
@@ -89,7 +89,7 @@ class KeyLayout:
         return layout
 
     def columns(self, entries: dict[Any, Any]) -> dict[int, Iterator[Columns]]:
-        """Returns the batches of each key group for a dictionary with exactly these keys."""
+        """Return the batches of each key group for a dictionary with exactly these keys."""
         parts: dict[int, list[Any]] = {group: [] for group in self.key_groups}
         spread(entries.values(), len(entries), self._groups, parts)
         return {group: _batches(self._blocks[group], values) for group, values in parts.items() if values}

@@ -27,7 +27,7 @@ def open_backend(
     now: Callable[[], int],
     compresses: bool = False,
 ) -> KeyedStateBackend:
-    """Returns an empty backend for one operator of one subtask; memory unless the program says otherwise."""
+    """Return an empty backend for one operator of one subtask; memory unless the program says otherwise."""
     backend = _opened(description, keys, operator, max_parallelism, now)
     backend.compresses_snapshots = compresses
     return backend

@@ -121,11 +121,11 @@ class BytesInput:
 
     @property
     def size(self) -> int:
-        """Returns the number of bytes."""
+        """Return the number of bytes."""
         return len(self.data)
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Returns bytes from a place on."""
+        """Return bytes from a place on."""
         return self.data[offset : offset + length]
 
 
@@ -154,7 +154,7 @@ class KeyedStateWriter:
     def write_group(
         self, key_group: int, states: Iterable[tuple[StateInfo, Iterable[Columns]]], timers: Iterable[Timer] = ()
     ) -> None:
-        """Writes what a key group holds; a group without content leaves no trace."""
+        """Write what a key group holds; a group without content leaves no trace."""
         parts: list[bytes] = []
         for info, batches in states:
             number = self._states.setdefault(info, len(self._states))
@@ -169,7 +169,7 @@ class KeyedStateWriter:
             self._put(*parts)
 
     def finish(self) -> int:
-        """Writes the index and returns the number of bytes in all."""
+        """Write the index and return the number of bytes in all."""
         index = {
             "operator": self._operator,
             "max_parallelism": self._max_parallelism,
@@ -272,22 +272,22 @@ class KeyedStateReader:
 
     @property
     def entries(self) -> int:
-        """Returns the number of entries of all states."""
+        """Return the number of entries of all states."""
         return sum(self.rows)
 
     @property
     def key_groups(self) -> list[int]:
-        """Returns the key groups that hold something, in order."""
+        """Return the key groups that hold something, in order."""
         return sorted(self._sections)
 
     def counts(self) -> list[tuple[StateInfo, int]]:
-        """Returns how many entries each state has, without a look at them."""
+        """Return how many entries each state has, without a look at them."""
         return list(zip(self.states, self.rows, strict=True))
 
     def read(
         self, key_groups: Container[int]
     ) -> Iterator[tuple[int, StateInfo, tuple[list[Any] | None, list[Any], list[Any]]]]:
-        """Returns the batches of the given key groups: key group, state, columns."""
+        """Return the batches of the given key groups: key group, state, columns."""
         for key_group in self.key_groups:
             if key_group in key_groups:
                 for number, keys, values in self._batches(key_group):
@@ -297,7 +297,7 @@ class KeyedStateReader:
                         yield key_group, info, (*self._load(keys, info.name, key_group), content)
 
     def read_timers(self, key_groups: Container[int]) -> Iterator[Timer]:
-        """Returns the timers of the given key groups."""
+        """Return the timers of the given key groups."""
         for key_group in self.key_groups:
             if key_group in key_groups:
                 for number, owners, times in self._batches(key_group):
@@ -359,7 +359,7 @@ class KeyedStateReader:
 
 
 def with_other_classes(source: StateInput, change: Callable[[ClassSchema], ClassSchema]) -> Iterator[bytes]:
-    """Returns the parts of the same snapshot with other classes in its index; no entry is read.
+    """Return the parts of the same snapshot with other classes in its index; no entry is read.
 
     Raises:
         CorruptCheckpointError: The bytes are not a whole snapshot.
@@ -376,7 +376,7 @@ def with_other_classes(source: StateInput, change: Callable[[ClassSchema], Class
 
 
 def state_info(plain: Any) -> StateInfo:
-    """Returns a state that is described by plain data.
+    """Return a state that is described by plain data.
 
     Raises:
         PlainDataError: The data is something else.
@@ -396,7 +396,7 @@ def _section(plain: Any) -> tuple[int, tuple[int, int, int]]:
 
 
 def _checksum(parts: list[bytes]) -> int:
-    """Returns the CRC-32 of all parts together, in steps that keep the interpreter.
+    """Return the CRC-32 of all parts together, in steps that keep the interpreter.
 
     A long call would let it go, and a busy subtask gives it back only after its whole time slice: for many sections,
     that adds up to more than the work itself.

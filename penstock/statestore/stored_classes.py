@@ -42,7 +42,7 @@ class StoredClasses:
     """Whether reading a value may call what the program has defined."""
 
     def find(self, schema: ClassSchema) -> Any:
-        """Returns a class by its schema, adapted so that values with the old fields become values of today's class.
+        """Return a class by its schema, adapted so that values with the old fields become values of today's class.
 
         Raises:
             LookupError: There is no such class any more.
@@ -57,15 +57,15 @@ class StoredClasses:
         return adapted(self._find_foreign(schema), schema.fields)
 
     def load(self, data: bytes | memoryview, class_of: Callable[[Any], Any]) -> Any:
-        """Returns the value of a pickle in which classes are numbers that ``class_of`` knows."""
+        """Return the value of a pickle in which classes are numbers that ``class_of`` knows."""
         return _Unpickler(io.BytesIO(data), class_of).load()
 
     def renames(self, schemas: Iterable[ClassSchema]) -> bool:
-        """Tells whether one of some classes has another name now."""
+        """Tell whether one of some classes has another name now."""
         return any(not schema.is_own and self._new_name(schema.name) is not None for schema in schemas)
 
     def renamed_schema(self, schema: ClassSchema) -> ClassSchema:
-        """Returns the schema of the same class under its new name; where the module ends is as it was before."""
+        """Return the schema of the same class under its new name; where the module ends is as it was before."""
         name = None if schema.is_own else self._new_name(schema.name)
         if name is None:
             return schema
@@ -111,7 +111,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _at(module: str, qualname: str) -> Any:
-    """Returns what has a name: in its module, or among the classes that came to this process with functions."""
+    """Return what has a name: in its module, or among the classes that came to this process with functions."""
     try:
         found: Any = sys.modules["__main__"] if module == "__main__" else import_module(module)
         for part in qualname.split("."):
@@ -124,7 +124,7 @@ def _at(module: str, qualname: str) -> Any:
 
 
 def _at_dotted(name: str) -> Any:
-    """Returns what has a name that does not say where its module ends."""
+    """Return what has a name that does not say where its module ends."""
     parts = name.split(".")
     error: Exception = ImportError(f"there is no module in {name!r}")
     for end in range(len(parts) - 1, 0, -1):
@@ -136,7 +136,7 @@ def _at_dotted(name: str) -> Any:
 
 
 def _dynamic_class(module: str, qualname: str) -> type | None:
-    """Returns the newest class of this name among those that came to this process with the program's functions."""
+    """Return the newest class of this name among those that came to this process with the program's functions."""
     known = getattr(cloudpickle_module, "_DYNAMIC_CLASS_TRACKER_BY_ID", {})
     found = [cls for cls in known.values() if cls.__module__ == module and cls.__qualname__ == qualname]
     return found[-1] if found else None

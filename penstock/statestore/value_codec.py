@@ -53,7 +53,7 @@ class ClassTable:
         self._pickler = _Pickler(self._output, self)
 
     def dumps(self, value: Any, *, is_canonical: bool = False) -> bytes:
-        """Turns a value into bytes that a :class:`ValueReader` with this table's schemas reads.
+        """Turn a value into bytes that a :class:`ValueReader` with this table's schemas reads.
 
         If ``is_canonical``, equal values give equal bytes, as far as their classes allow it.
         """
@@ -61,7 +61,7 @@ class ClassTable:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def dump_parts(self, value: Any, *, is_canonical: bool = False) -> list[bytes]:
-        """Turns a value into bytes as ``dumps`` does, but leaves them in the pieces in which they arise."""
+        """Turn a value into bytes as ``dumps`` does, but leave them in the pieces in which they arise."""
         pickler, parts = self._pickler, self._output.parts
         pickler.fast = is_canonical  # this mode does not refer back to objects that were met before
         try:
@@ -72,7 +72,7 @@ class ClassTable:
             parts.clear()
 
     def number_of(self, thing: Any) -> int:
-        """Returns the number under which a class or function is written."""
+        """Return the number under which a class or function is written."""
         found = self._numbers.get(thing)
         if found is None:
             schema = ClassSchema.of(thing)
@@ -83,11 +83,11 @@ class ClassTable:
         return found
 
     def schemas(self) -> tuple[ClassSchema, ...]:
-        """Describes all classes so far, in the order of their numbers."""
+        """Describe all classes so far, in the order of their numbers."""
         return tuple(self._schemas)
 
     def reader(self, classes: StoredClasses = PROGRAM_CLASSES) -> ValueReader:
-        """Returns a reader of what this table has written and will write."""
+        """Return a reader of what this table has written and will write."""
         return ValueReader(self._schemas, classes)
 
 
@@ -106,11 +106,11 @@ class ValueReader:
         self._found: dict[int, Any] = {}
 
     def loads(self, data: bytes | memoryview) -> Any:
-        """Returns the value that :meth:`ClassTable.dumps` was given."""
+        """Return the value that :meth:`ClassTable.dumps` was given."""
         return self._load(data, self.class_of)
 
     def class_of(self, number: int) -> Any:
-        """Returns the class that was written under a number."""
+        """Return the class that was written under a number."""
         found = self._found.get(number)
         if found is None:
             found = self._found[number] = self._classes.find(self._schemas[number])
@@ -118,14 +118,14 @@ class ValueReader:
 
 
 def store_value(value: Any) -> bytes:
-    """Returns the bytes of one value together with the table of its classes."""
+    """Return the bytes of one value together with the table of its classes."""
     table = ClassTable()
     data = table.dumps(value)
     return seal(_KIND, 1, {"classes": [schema.to_plain() for schema in table.schemas()], "value": data})
 
 
 def load_value(data: bytes, classes: StoredClasses = PROGRAM_CLASSES) -> Any:
-    """Returns the value of some bytes of ``store_value``.
+    """Return the value of some bytes of ``store_value``.
 
     Raises:
         PlainDataError: The bytes are something else.
@@ -137,7 +137,7 @@ def load_value(data: bytes, classes: StoredClasses = PROGRAM_CLASSES) -> Any:
 
 
 def value_with_other_classes(data: bytes, change: Callable[[ClassSchema], ClassSchema]) -> bytes:
-    """Returns the bytes of the same value with other classes in its table; the value itself is not read.
+    """Return the bytes of the same value with other classes in its table; the value itself is not read.
 
     Raises:
         PlainDataError: The bytes are something else.

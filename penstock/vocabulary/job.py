@@ -24,7 +24,7 @@ class JobID:
     __slots__ = ("_hex",)
 
     def __init__(self, hex_string: str | None = None) -> None:
-        """Creates a random id, or the one written as `hex_string`."""
+        """Create a random id, or the one written as `hex_string`."""
         text = uuid.uuid4().hex if hex_string is None else hex_string.lower()
         if len(text) != _HEX_LENGTH or any(digit not in "0123456789abcdef" for digit in text):
             msg = f"{hex_string!r} is not a job id; a job id is {_HEX_LENGTH} hexadecimal digits."
@@ -33,16 +33,16 @@ class JobID:
 
     @staticmethod
     def generate() -> JobID:
-        """Returns a new random id."""
+        """Return a new random id."""
         return JobID()
 
     @staticmethod
     def from_hex_string(hex_string: str) -> JobID:
-        """Returns the id written as `hex_string`."""
+        """Return the id written as `hex_string`."""
         return JobID(hex_string)
 
     def to_hex_string(self) -> str:
-        """Returns the 32 hexadecimal digits."""
+        """Return the 32 hexadecimal digits."""
         return self._hex
 
     def __eq__(self, other: object) -> bool:
@@ -83,11 +83,11 @@ class JobStatus(Enum):
     """Taken up by a coordinator that is learning its state."""
 
     def is_globally_terminal_state(self) -> bool:
-        """Tells whether the job has ended for good: it will never run again."""
+        """Tell whether the job has ended for good: it will never run again."""
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
     def is_terminal_state(self) -> bool:
-        """Tells whether this coordinator is done with the job, even if another may take it up."""
+        """Tell whether this coordinator is done with the job, even if another may take it up."""
         return self is JobStatus.SUSPENDED or self.is_globally_terminal_state()
 
 
@@ -100,19 +100,19 @@ class JobExecutionResult:
     accumulators: Mapping[str, Any] = field(default_factory=dict)
 
     def get_job_id(self) -> JobID:
-        """Returns the id of the job."""
+        """Return the id of the job."""
         return self.job_id
 
     def get_net_runtime(self) -> int:
-        """Returns how many milliseconds the job ran, without the time before its first step started."""
+        """Return how many milliseconds the job ran, without the time before its first step started."""
         return self.net_runtime_ms
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """Returns the final value of an accumulator, or None if the job has none of that name."""
+        """Return the final value of an accumulator, or None if the job has none of that name."""
         return self.accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
-        """Returns the final values of all accumulators by name."""
+        """Return the final values of all accumulators by name."""
         return dict(self.accumulators)
 
     def __str__(self) -> str:
@@ -132,20 +132,20 @@ class CompletableFuture(Future[T]):
 
     @staticmethod
     def completed_future(value: T) -> CompletableFuture[T]:
-        """Returns a future that already has its result."""
+        """Return a future that already has its result."""
         future: CompletableFuture[T] = CompletableFuture()
         future.set_result(value)
         return future
 
     @staticmethod
     def failed_future(exception: BaseException) -> CompletableFuture[Any]:
-        """Returns a future that already has failed."""
+        """Return a future that already has failed."""
         future: CompletableFuture[Any] = CompletableFuture()
         future.set_exception(exception)
         return future
 
     def complete(self, value: T) -> bool:
-        """Sets the result unless the future is done already, and tells whether it did."""
+        """Set the result unless the future is done already, and tell whether it did."""
         try:
             self.set_result(value)
         except InvalidStateError:
@@ -153,7 +153,7 @@ class CompletableFuture(Future[T]):
         return True
 
     def complete_exceptionally(self, exception: BaseException) -> bool:
-        """Sets the failure unless the future is done already, and tells whether it did."""
+        """Set the failure unless the future is done already, and tell whether it did."""
         try:
             self.set_exception(exception)
         except InvalidStateError:

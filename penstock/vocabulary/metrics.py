@@ -24,7 +24,7 @@ class Metric(ABC):
 
     @abstractmethod
     def report(self) -> Any:
-        """Returns the present value as plain data: a number, or a dict of numbers."""
+        """Return the present value as plain data: a number, or a dict of numbers."""
 
 
 class Counter(Metric):
@@ -33,23 +33,23 @@ class Counter(Metric):
     __slots__ = ("_count",)
 
     def __init__(self) -> None:
-        """Creates a counter at 0."""
+        """Create a counter at 0."""
         self._count = 0
 
     def inc(self, n: int = 1) -> None:
-        """Counts up by `n`."""
+        """Count up by `n`."""
         self._count += n
 
     def dec(self, n: int = 1) -> None:
-        """Counts down by `n`."""
+        """Count down by `n`."""
         self._count -= n
 
     def get_count(self) -> int:
-        """Returns the count."""
+        """Return the count."""
         return self._count
 
     def report(self) -> int:
-        """Returns the count."""
+        """Return the count."""
         return self._count
 
 
@@ -57,7 +57,7 @@ class Meter(Metric):
     """A rate: how many events per second happened within the latest time span."""
 
     def __init__(self, clock: Clock, time_span_in_seconds: int = 60) -> None:
-        """Creates a meter that averages over `time_span_in_seconds` of `clock`."""
+        """Create a meter that averages over `time_span_in_seconds` of `clock`."""
         if time_span_in_seconds < 1:
             msg = f"The time span of a meter is {time_span_in_seconds} s; it must be 1 s or more."
             raise ValueError(msg)
@@ -68,7 +68,7 @@ class Meter(Metric):
         self._per_second: deque[list[int]] = deque()
 
     def mark_event(self, value: int = 1) -> None:
-        """Notes that `value` events happened just now."""
+        """Note that `value` events happened just now."""
         second = self._clock() // 1000
         self._count += value
         self._events_in_span += value
@@ -79,16 +79,16 @@ class Meter(Metric):
             self._forget_before(second)
 
     def get_count(self) -> int:
-        """Returns how many events happened in all."""
+        """Return how many events happened in all."""
         return self._count
 
     def get_rate(self) -> float:
-        """Returns the events per second, averaged over the time span."""
+        """Return the events per second, averaged over the time span."""
         self._forget_before(self._clock() // 1000)
         return self._events_in_span / self._span
 
     def report(self) -> dict[str, float]:
-        """Returns count and rate."""
+        """Return count and rate."""
         return {"count": self._count, "rate": self.get_rate()}
 
     def _forget_before(self, second: int) -> None:
@@ -102,14 +102,14 @@ class Distribution(Metric):
     __slots__ = ("_count", "_max", "_min", "_sum")
 
     def __init__(self) -> None:
-        """Creates a distribution of no values."""
+        """Create a distribution of no values."""
         self._count = 0
         self._sum = 0.0
         self._min: float | None = None
         self._max: float | None = None
 
     def update(self, value: float) -> None:
-        """Adds one value."""
+        """Add one value."""
         self._count += 1
         self._sum += value
         if self._min is None or value < self._min:
@@ -118,27 +118,27 @@ class Distribution(Metric):
             self._max = value
 
     def get_count(self) -> int:
-        """Returns how many values were added."""
+        """Return how many values were added."""
         return self._count
 
     def get_sum(self) -> float:
-        """Returns the sum of the values."""
+        """Return the sum of the values."""
         return self._sum
 
     def get_min(self) -> float | None:
-        """Returns the least value, or None if there is none."""
+        """Return the least value, or None if there is none."""
         return self._min
 
     def get_max(self) -> float | None:
-        """Returns the greatest value, or None if there is none."""
+        """Return the greatest value, or None if there is none."""
         return self._max
 
     def get_mean(self) -> float | None:
-        """Returns the mean of the values, or None if there is none."""
+        """Return the mean of the values, or None if there is none."""
         return self._sum / self._count if self._count else None
 
     def report(self) -> dict[str, float | None]:
-        """Returns count, sum, min, max and mean."""
+        """Return count, sum, min, max and mean."""
         return {
             "count": self._count,
             "sum": self._sum,
@@ -152,15 +152,15 @@ class Gauge(Metric):
     """A value that is asked for when somebody looks."""
 
     def __init__(self, obj: Callable[[], Any]) -> None:
-        """Creates a gauge over the function `obj`."""
+        """Create a gauge over the function `obj`."""
         self._function: Callable[[], Any] = _callable(obj)
 
     def get_value(self) -> Any:
-        """Returns the value of the function now."""
+        """Return the value of the function now."""
         return self._function()
 
     def report(self) -> Any:
-        """Returns the value of the function now, or None if it raises: looking must not break a job."""
+        """Return the value of the function now, or None if it raises: looking must not break a job."""
         try:
             return self._function()
         except Exception:
@@ -178,7 +178,7 @@ class MetricGroup:
     """
 
     def __init__(self, clock: Clock, scope: Sequence[str] = ()) -> None:
-        """Creates the root of a tree whose meters read `clock`; `scope` comes before every name."""
+        """Create the root of a tree whose meters read `clock`; `scope` comes before every name."""
         self._clock = clock
         self._scope = tuple(scope)
         self._variables: dict[str, str] = {}
@@ -186,7 +186,7 @@ class MetricGroup:
         self._metrics: dict[str, Metric] = {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """Returns the subgroup `name`; with `extra`, the subgroup `extra` of it, which then is a key and its value."""
+        """Return the subgroup `name`; with `extra`, the subgroup `extra` of it, which then is a key and its value."""
         group = self._groups.get(name)
         if group is None:
             group = self._groups[name] = MetricGroup(self._clock, (*self._scope, name))
@@ -198,37 +198,37 @@ class MetricGroup:
         return value_group
 
     def counter(self, name: str) -> Counter:
-        """Returns the counter `name` of this group and makes it if need be."""
+        """Return the counter `name` of this group and make it if need be."""
         return self._metric(name, Counter, Counter)
 
     def gauge(self, name: str, obj: Callable[[], Any]) -> None:
-        """Reports what `obj()` returns under `name`; a gauge of that name is replaced."""
+        """Report what `obj()` returns under `name`; a gauge of that name is replaced."""
         if isinstance(self._metrics.get(name), Gauge):
             del self._metrics[name]
         self._metric(name, Gauge, lambda: Gauge(obj))
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """Returns the meter `name` of this group and makes it if need be."""
+        """Return the meter `name` of this group and make it if need be."""
         return self._metric(name, Meter, lambda: Meter(self._clock, time_span_in_seconds))
 
     def distribution(self, name: str) -> Distribution:
-        """Returns the distribution `name` of this group and makes it if need be."""
+        """Return the distribution `name` of this group and make it if need be."""
         return self._metric(name, Distribution, Distribution)
 
     def get_scope_components(self) -> list[str]:
-        """Returns the names from the root down to this group."""
+        """Return the names from the root down to this group."""
         return list(self._scope)
 
     def get_all_variables(self) -> dict[str, str]:
-        """Returns the keys and values that `add_group(key, value)` noted on the way to this group."""
+        """Return the keys and values that `add_group(key, value)` noted on the way to this group."""
         return dict(self._variables)
 
     def get_metric_identifier(self, metric_name: str) -> str:
-        """Returns the full name of a metric of this group."""
+        """Return the full name of a metric of this group."""
         return ".".join((*self._scope, metric_name))
 
     def snapshot(self) -> dict[str, Any]:
-        """Returns the present value of every metric of this group and its subgroups by its full name."""
+        """Return the present value of every metric of this group and its subgroups by its full name."""
         # Copies, because a reporting thread may look while the function adds metrics.
         values = {self.get_metric_identifier(name): metric.report() for name, metric in list(self._metrics.items())}
         for group in list(self._groups.values()):

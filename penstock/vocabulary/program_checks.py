@@ -32,7 +32,7 @@ class UnusableValueError(ProgramError):
 
 
 def none_returned(function: Any, method: str, record: Any = NO_RECORD) -> UnusableValueError:
-    """Returns the error for a function that combines values, and returned none of them."""
+    """Return the error for a function that combines values, and returned none of them."""
     problem = (
         f"{method}() returned None, but what it returns takes the place of what was there before. Return the combined"
         " value; a function that only changes its argument must return it, too."
@@ -41,7 +41,7 @@ def none_returned(function: Any, method: str, record: Any = NO_RECORD) -> Unusab
 
 
 def shown(value: Any) -> str:
-    """Returns a value, shortened, and its type, as messages name it."""
+    """Return a value, shortened, and its type, as messages name it."""
     if value is None:
         return "None"
     try:
@@ -55,7 +55,7 @@ _PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"
 
 
 def location() -> str:
-    """Returns ``file:line`` of the innermost call that is not Penstock's own."""
+    """Return ``file:line`` of the innermost call that is not Penstock's own."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         if frame.f_back is None:
@@ -65,7 +65,7 @@ def location() -> str:
 
 
 def require_instance(value: object, kind: type | tuple[type, ...], message: str) -> None:
-    """Raises a TypeError with the message, and the type that was given, unless ``value`` is of that kind."""
+    """Raise a TypeError with the message, and the type that was given, unless ``value`` is of that kind."""
     if not isinstance(value, kind):
         msg = f"{message} Given: {type(value).__name__}."
         raise TypeError(msg)

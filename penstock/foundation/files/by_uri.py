@@ -30,7 +30,7 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 
 
 def files_of(location: str) -> tuple[Files, str]:
-    """Returns the file system and the path of a location.
+    """Return the file system and the path of a location.
 
     Raises:
         CheckpointError: There is no such file system.
@@ -47,7 +47,7 @@ def files_of(location: str) -> tuple[Files, str]:
 
 
 def arrow_files_of(location: str) -> tuple[Any, str]:
-    """Returns the ``pyarrow.fs.FileSystem`` of a location, and the path in it without a slash at the end.
+    """Return the ``pyarrow.fs.FileSystem`` of a location, and the path in it without a slash at the end.
 
     Raises:
         ValueError: There is no such file system.
@@ -105,12 +105,12 @@ class ArrowFiles:
         self._file_system = file_system
 
     def create(self, path: str) -> FileOutput:
-        """Begins a new file; missing directories are made."""
+        """Begin a new file; missing directories are made."""
         self._make_parent(path)
         return _ArrowOutput(self._file_system, path)
 
     def publish(self, path: str, data: bytes) -> None:
-        """Makes a whole file appear in one step."""
+        """Make a whole file appear in one step."""
         self._make_parent(path)
         has_rename = self._file_system.type_name not in _OBJECT_STORES
         written = f"{path}.{uuid.uuid4().hex[:12]}" if has_rename else path
@@ -120,27 +120,27 @@ class ArrowFiles:
             self._file_system.move(written, path)
 
     def open(self, path: str) -> StateInput:
-        """Opens a file for reading at any place."""
+        """Open a file for reading at any place."""
         return _ArrowInput(self._file_system, path)
 
     def size_of(self, path: str) -> int | None:
-        """Returns the number of bytes of a file, or None if there is no such file."""
+        """Return the number of bytes of a file, or None if there is no such file."""
         info = self._file_system.get_file_info(path)
         return info.size if info.is_file else None
 
     def delete(self, path: str) -> None:
-        """Removes a file; nothing happens if it is missing."""
+        """Remove a file; nothing happens if it is missing."""
         if self.size_of(path) is not None:
             self._file_system.delete_file(path)
 
     def delete_directory(self, path: str) -> None:
-        """Removes a directory with all its content; nothing happens if it is missing."""
+        """Remove a directory with all its content; nothing happens if it is missing."""
         self._file_system.delete_dir_contents(path, missing_dir_ok=True)
         if self._file_system.get_file_info(path).type.name == "Directory":
             self._file_system.delete_dir(path)
 
     def names_in(self, path: str) -> list[str]:
-        """Returns the names of the files and directories in a directory, sorted; none if it is missing."""
+        """Return the names of the files and directories in a directory, sorted; none if it is missing."""
         from pyarrow import fs
 
         found = self._file_system.get_file_info(fs.FileSelector(path, allow_not_found=True))
@@ -159,7 +159,7 @@ _REMEDY = (
 
 
 def check_hdfs_library() -> None:
-    """Raises ``OSError``, with what to install, where there is no libhdfs."""
+    """Raise ``OSError``, with what to install, where there is no libhdfs."""
     directories = [Path()]
     if named := os.environ.get("ARROW_LIBHDFS_DIR"):
         directories.append(Path(named))
@@ -172,6 +172,6 @@ def check_hdfs_library() -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """Returns what pyarrow says without the list of all places where it has looked for a library."""
+    """Return what pyarrow says without the list of all places where it has looked for a library."""
     line, _, rest = str(error).partition("\n")
     return f"{line}. {_REMEDY}" if "dlopen(" in rest or "libjvm" in line or "libhdfs" in line else str(error)

@@ -26,13 +26,13 @@ class FileOutput(Protocol):
     """A new file that is being written."""
 
     def write(self, *parts: bytes) -> object:
-        """Adds bytes, one part behind the other."""
+        """Add bytes, one part behind the other."""
 
     def close(self) -> None:
-        """Ends the file and makes it durable."""
+        """End the file and make it durable."""
 
     def discard(self) -> None:
-        """Ends the file and removes it."""
+        """End the file and remove it."""
 
 
 class StateInput(Protocol):
@@ -47,7 +47,7 @@ class StateInput(Protocol):
         """The number of bytes."""
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Returns ``length`` bytes from ``offset`` on, fewer at the end."""
+        """Return ``length`` bytes from ``offset`` on, fewer at the end."""
 
 
 class Files(Protocol):
@@ -57,25 +57,25 @@ class Files(Protocol):
     """
 
     def create(self, path: str) -> FileOutput:
-        """Begins a new file; missing directories are made."""
+        """Begin a new file; missing directories are made."""
 
     def publish(self, path: str, data: bytes) -> None:
-        """Makes a whole file appear in one step, durably: a reader sees all of it or none."""
+        """Make a whole file appear in one step, durably: a reader sees all of it or none."""
 
     def open(self, path: str) -> StateInput:
-        """Opens a file for reading at any place."""
+        """Open a file for reading at any place."""
 
     def size_of(self, path: str) -> int | None:
-        """Returns the number of bytes of a file, or None if there is no such file."""
+        """Return the number of bytes of a file, or None if there is no such file."""
 
     def delete(self, path: str) -> None:
-        """Removes a file; nothing happens if it is missing."""
+        """Remove a file; nothing happens if it is missing."""
 
     def delete_directory(self, path: str) -> None:
-        """Removes a directory with all its content; nothing happens if it is missing."""
+        """Remove a directory with all its content; nothing happens if it is missing."""
 
     def names_in(self, path: str) -> list[str]:
-        """Returns the names of the files and directories in a directory, sorted; none if it is missing."""
+        """Return the names of the files and directories in a directory, sorted; none if it is missing."""
 
 
 class _LocalOutput:
@@ -134,13 +134,13 @@ class LocalFiles:
     """The file system of this machine, or one that is mounted on all machines of the cluster."""
 
     def create(self, path: str) -> FileOutput:
-        """Begins a new file; missing directories are made."""
+        """Begin a new file; missing directories are made."""
         place = Path(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         return _LocalOutput(place)
 
     def publish(self, path: str, data: bytes) -> None:
-        """Writes beside the file, makes that durable, and renames it: what a crash leaves is never half a file."""
+        """Write beside the file, make that durable, and rename it: what a crash leaves is never half a file."""
         directory = Path(path).parent
         directory.mkdir(parents=True, exist_ok=True)
         # What the new file refers to was made durable file by file; its directory entries become so here.
@@ -159,31 +159,31 @@ class LocalFiles:
         _sync_directory(directory.parent)
 
     def open(self, path: str) -> StateInput:
-        """Opens a file for reading at any place."""
+        """Open a file for reading at any place."""
         return _LocalInput(Path(path))
 
     def size_of(self, path: str) -> int | None:
-        """Returns the number of bytes of a file, or None if there is no such file."""
+        """Return the number of bytes of a file, or None if there is no such file."""
         place = Path(path)
         return place.stat().st_size if place.is_file() else None
 
     def delete(self, path: str) -> None:
-        """Removes a file; nothing happens if it is missing."""
+        """Remove a file; nothing happens if it is missing."""
         Path(path).unlink(missing_ok=True)
 
     def delete_directory(self, path: str) -> None:
-        """Removes a directory with all its content; nothing happens if it is missing."""
+        """Remove a directory with all its content; nothing happens if it is missing."""
         # A task that has not heard yet that its checkpoint is gone may be writing: what it leaves is discarded later.
         shutil.rmtree(path, ignore_errors=True)
 
     def names_in(self, path: str) -> list[str]:
-        """Returns the names of the files and directories in a directory, sorted; none if it is missing."""
+        """Return the names of the files and directories in a directory, sorted; none if it is missing."""
         place = Path(path)
         return sorted(each.name for each in place.iterdir()) if place.is_dir() else []
 
 
 def local_files_of(location: str) -> tuple[Files, str]:
-    """Returns the local file system and the absolute path of a location with or without ``file://``.
+    """Return the local file system and the absolute path of a location with or without ``file://``.
 
     Raises:
         ValueError: The location is on another file system.

@@ -40,7 +40,7 @@ _log = logging.getLogger("penstock.job")
 
 
 def one_by_one(on_timer: OnTimer) -> OnMoment:
-    """Returns what takes out the timers of a moment and has each handled by itself."""
+    """Return what takes out the timers of a moment and has each handled by itself."""
 
     def fire(timestamp: int, bucket: Bucket) -> None:
         take = bucket.pop

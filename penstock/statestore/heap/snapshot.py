@@ -159,7 +159,7 @@ class HeapSnapshot(StateSnapshot):
 
 
 def _are_separate(values: Iterable[Any]) -> bool:
-    """Tells by a sample whether texts among plain values are rarely the same object."""
+    """Tell by a sample whether texts among plain values are rarely the same object."""
     sample = [each if type(each) is tuple else (each,) for each in islice(values, BATCH_ENTRIES)]
     texts = [id(member) for each in sample for member in each if type(member) in (str, bytes)]
     return len(set(texts)) >= _SEPARATE * len(texts)

@@ -35,7 +35,7 @@ _MISSING = object()
 
 
 def isolated_entries(entries: dict[Any, Any]) -> dict[Any, Any]:
-    """Returns a copy of a dictionary with copies of its values, at the speed of C wherever the values are alike."""
+    """Return a copy of a dictionary with copies of its values, at the speed of C wherever the values are alike."""
     values = entries.values()
     if are_plain(values):
         return entries.copy()
@@ -60,7 +60,7 @@ class Guard:
         self._containers: set[Any] = set()
 
     def get(self, key: Any, otherwise: Any = None) -> Any:
-        """Returns the value of a key, for the caller to change as it likes."""
+        """Return the value of a key, for the caller to change as it likes."""
         value = self.live.get(key, _MISSING)
         if value is _MISSING:
             return otherwise
@@ -73,7 +73,7 @@ class Guard:
         return value
 
     def setdefault(self, key: Any, container: Any) -> Any:
-        """Returns the list or dict of a key, for the caller to add to or take from, but not to change its members."""
+        """Return the list or dict of a key, for the caller to add to or take from, but not to change its members."""
         found = self.live.get(key)
         if found is None:
             self.live[key] = container
@@ -85,7 +85,7 @@ class Guard:
         return found
 
     def pop(self, key: Any, otherwise: Any = None) -> Any:
-        """Forgets a key."""
+        """Forget a key."""
         return self.live.pop(key, otherwise)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -130,31 +130,31 @@ class HeapTable:
 
     @property
     def info(self) -> StateInfo:
-        """Returns what the state is, besides its content."""
+        """Return what the state is, besides its content."""
         ttl = None if self.descriptor is None else self.descriptor.ttl_config
         return StateInfo(self.name, self.kind, None if ttl is None else ttl.ttl_millis)
 
     @property
     def leaves_out_expired(self) -> bool:
-        """Tells whether expired content does not go into snapshots."""
+        """Tell whether expired content does not go into snapshots."""
         ttl = None if self.descriptor is None else self.descriptor.ttl_config
         return ttl is not None and ttl.get_cleanup_strategies().in_full_snapshot()
 
     def all_keys(self) -> Iterator[tuple[Any, Any]]:
-        """Returns all namespaces and keys; content may change meanwhile."""
+        """Return all namespaces and keys; content may change meanwhile."""
         for namespace, entries in list(self.namespaces.items()):
             for key in list(entries):
                 yield namespace, key
 
     def entries(self, namespace: Any) -> dict[Any, Any]:
-        """Returns the dictionary of a namespace itself."""
+        """Return the dictionary of a namespace itself."""
         found = self.namespaces.get(namespace)
         if found is None:
             found = self.namespaces[namespace] = {}
         return found
 
     def forget_all(self) -> None:
-        """Drops all content; the dictionaries that handles look into stay."""
+        """Drop all content; the dictionaries that handles look into stay."""
         namespaces = self.namespaces
         if len(namespaces) > 1 or (namespaces and None not in namespaces):
             in_use = {id(_live(user._entries)) for user in self._users}
@@ -165,18 +165,18 @@ class HeapTable:
             entries.clear()
 
     def view(self, namespace: Any) -> Entries:
-        """Returns what a handle looks into: the dictionary, or its guard while a snapshot is being stored."""
+        """Return what a handle looks into: the dictionary, or its guard while a snapshot is being stored."""
         found = self.namespaces.get(namespace)
         if found is None:
             found = self.namespaces[namespace] = {}
         return found if self._frozen is None else self._guard(self._frozen, found)
 
     def add_user(self, user: TableUser) -> None:
-        """Tells the table of a handle."""
+        """Tell the table of a handle."""
         self._users.add(user)
 
     def freeze(self) -> dict[Any, dict[Any, Any]]:
-        """Returns copies of the dictionaries whose values nobody changes until ``thaw``, which must be called once."""
+        """Return copies of the dictionaries whose values nobody changes until ``thaw``, which must be called once."""
         self._freezes += 1
         if self.is_exposed:
             return {name: isolated_entries(entries) for name, entries in self.namespaces.items() if entries}
@@ -187,7 +187,7 @@ class HeapTable:
         return {namespace: entries.copy() for namespace, entries in self.namespaces.items() if entries}
 
     def thaw(self) -> None:
-        """Lets the handles look into the dictionaries again when it has been called for each ``freeze``."""
+        """Let the handles look into the dictionaries again when it has been called for each ``freeze``."""
         self._freezes -= 1
         if self._freezes == 0:
             self._frozen = None

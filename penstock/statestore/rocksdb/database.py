@@ -49,24 +49,24 @@ class Database:
         self._buffered_members = 0
 
     def get(self, place: bytes) -> bytes | None:
-        """Returns the value of a place."""
+        """Return the value of a place."""
         found: bytes | None = self._values.get(place, _MISSING)
         return self._read(place) if found is _MISSING else found
 
     def put(self, place: bytes, value: bytes | None) -> None:
-        """Sets the value of a place; ``None`` removes it."""
+        """Set the value of a place; ``None`` removes it."""
         self._values[place] = value
         if len(self._values) >= _BUFFERED_WRITES:
             self.flush()
 
     def get_member(self, place: bytes, member: bytes) -> bytes | None:
-        """Returns a member of a list or map."""
+        """Return a member of a list or map."""
         members = self._members.get(place)
         found: bytes | None = _MISSING if members is None else members.get(member, _MISSING)
         return self._read(place + member) if found is _MISSING else found
 
     def put_member(self, place: bytes, member: bytes, value: bytes | None) -> None:
-        """Sets a member of a list or map; ``None`` removes it."""
+        """Set a member of a list or map; ``None`` removes it."""
         members = self._members.get(place)
         if members is None:
             members = self._members[place] = {}
@@ -76,7 +76,7 @@ class Database:
             self.flush()
 
     def members(self, place: bytes) -> list[tuple[bytes, bytes]]:
-        """Returns all members of a list or map, in their order."""
+        """Return all members of a list or map, in their order."""
         start = len(place)
         found: dict[bytes, bytes | None] = {key[start:]: value for key, value in self._scan(place)}
         buffered = self._members.get(place)
@@ -86,19 +86,19 @@ class Database:
         return [(member, value) for member, value in found.items() if value is not None]
 
     def clear_members(self, place: bytes) -> None:
-        """Removes all members of a list or map."""
+        """Remove all members of a list or map."""
         buffered = self._members.pop(place, {})
         self._buffered_members -= len(buffered)
         for key, _ in list(self._scan(place)):
             self.put_member(place, key[len(place) :], None)
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Returns everything whose key begins with a prefix, as it is now."""
+        """Return everything whose key begins with a prefix, as it is now."""
         self.flush()
         return self._scan(prefix)
 
     def flush(self) -> None:
-        """Hands what was gathered to RocksDB."""
+        """Hand what was gathered to RocksDB."""
         if not self._values and not self._members:
             return
         batch = self._batch(raw_mode=True)
@@ -119,13 +119,13 @@ class Database:
         self._buffered_members = 0
 
     def link_to(self, directory: Path) -> None:
-        """Makes a directory with hard links to all files of now, which never change."""
+        """Make a directory with hard links to all files of now, which never change."""
         self.flush()
         self._rocks.flush()
         self._checkpoint(self._rocks).create_checkpoint(str(directory))
 
     def close(self) -> None:
-        """Closes RocksDB and removes its files."""
+        """Close RocksDB and remove its files."""
         self._values.clear()
         self._members.clear()
         self._rocks.close()
@@ -139,6 +139,6 @@ class Database:
 
 
 def open_read_only(path: Path) -> Any:
-    """Opens the files of a snapshot for reading; ``items`` and ``get`` work on raw bytes."""
+    """Open the files of a snapshot for reading; ``items`` and ``get`` work on raw bytes."""
     rocksdict = rocksdict_library()
     return rocksdict.Rdict(str(path), DatabaseSettings().options(), access_type=rocksdict.AccessType.read_only())

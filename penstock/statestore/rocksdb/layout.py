@@ -86,7 +86,7 @@ class Layout:
 
     @staticmethod
     def of(operator: str, max_parallelism: int, source: StateInput, classes: StoredClasses = PROGRAM_CLASSES) -> Layout:
-        """Returns the layout that a checkpoint has stored.
+        """Return the layout that a checkpoint has stored.
 
         Raises:
             CorruptCheckpointError: The bytes are something else.
@@ -97,7 +97,7 @@ class Layout:
             raise CorruptCheckpointError(source.name, str(error)) from error
 
     def meta(self) -> bytes:
-        """Returns what another layout of the same database can be made from."""
+        """Return what another layout of the same database can be made from."""
         plain = {
             "states": [info._asdict() for info in self.states.values()],
             "classes": [schema.to_plain() for schema in self.classes.schemas()],
@@ -106,7 +106,7 @@ class Layout:
         return seal(_KIND, 1, plain)
 
     def declare(self, info: StateInfo) -> bytes:
-        """Returns the bytes that stand for a state."""
+        """Return the bytes that stand for a state."""
         self.states[info.name] = info
         number = self._numbers.get(info.name)
         if number is None:
@@ -115,16 +115,16 @@ class Layout:
         return number.to_bytes(2, "big")
 
     def info_at(self, state: bytes) -> StateInfo:
-        """Returns the state that some bytes stand for."""
+        """Return the state that some bytes stand for."""
         return self.states[self._names[int.from_bytes(state, "big")]]
 
     def element(self) -> bytes:
-        """Returns the member of a new element of a list."""
+        """Return the member of a new element of a list."""
         self.next_element += 1
         return self.next_element.to_bytes(8, "big")
 
     def member(self, key: Any) -> bytes:
-        """Returns the member of an entry of a map.
+        """Return the member of an entry of a map.
 
         Raises:
             UnusableKeyError: The key has no value that could be compared with that of another one.
@@ -136,24 +136,24 @@ class Layout:
             raise UnusableKeyError(message) from None
 
     def member_mark(self, key: Any) -> bytes:
-        """Returns what is put in front of the content of an entry of a map."""
+        """Return what is put in front of the content of an entry of a map."""
         return b"" if is_plain(key) else _MEMBER + with_length(self.classes.dumps(key))
 
     def map_key(self, member: bytes, data: bytes) -> Any:
-        """Returns the key of an entry of a map, from its member and its content."""
+        """Return the key of an entry of a map, from its member and its content."""
         if data.startswith(_OWNER):
             data = data[_end_of_mark(data) :]
         return self.reader.loads(_mark(data)) if data.startswith(_MEMBER) else decode_key(member)
 
     def dumps(self, value: Any) -> bytes:
-        """Returns the bytes of a value."""
+        """Return the bytes of a value."""
         kind = type(value)
         if kind in _PLAIN or (kind is tuple and _PLAIN.issuperset(map(type, value))):
             return pickle.dumps(value, 5)
         return _WITH_CLASSES + self.classes.dumps(value)
 
     def loads(self, data: bytes, place: bytes) -> Any:
-        """Returns the value of some bytes that were found at a place.
+        """Return the value of some bytes that were found at a place.
 
         Raises:
             StateRestoreError: This program cannot read the value.
@@ -172,7 +172,7 @@ class Layout:
             raise StateRestoreError(problem, self.operator, state, key_group) from error
 
     def owner(self, place: bytes, data: bytes) -> tuple[Any, Any]:
-        """Returns the key and the namespace of a place, which holds some content."""
+        """Return the key and the namespace of a place, which holds some content."""
         middle = HEAD + _LENGTH.size + _LENGTH.unpack_from(place, HEAD)[0]
         is_marked = data.startswith(_OWNER)
         key = self.reader.loads(_mark(data)) if is_marked else decode_key(place[HEAD + _LENGTH.size : middle])
@@ -196,6 +196,6 @@ def _mark(data: bytes) -> bytes:
 
 
 def place_of(key: bytes) -> bytes:
-    """Returns the part of a stored key in front of its member."""
+    """Return the part of a stored key in front of its member."""
     middle = HEAD + _LENGTH.size + _LENGTH.unpack_from(key, HEAD)[0]
     return key[: middle + _LENGTH.size + _LENGTH.unpack_from(key, middle)[0]]

@@ -89,7 +89,7 @@ class DatabaseSettings:
 
     @staticmethod
     def of(description: EmbeddedRocksDBStateBackend) -> DatabaseSettings:
-        """Returns what a program asks for."""
+        """Return what a program asks for."""
         predefined = description.get_predefined_options()
         return DatabaseSettings(
             {**_USUAL, **_PREDEFINED[predefined], **description.get_database_options()},
@@ -98,7 +98,7 @@ class DatabaseSettings:
         )
 
     def options(self) -> Any:
-        """Returns RocksDB's own settings.
+        """Return RocksDB's own settings.
 
         Raises:
             ProgramError: The function that changes them cannot be found.
@@ -138,7 +138,7 @@ class DatabaseSettings:
 
 @lru_cache
 def _shared_cache(size: int) -> Any:
-    """Returns the block cache of this process: the operators of all its subtasks share it."""
+    """Return the block cache of this process: the operators of all its subtasks share it."""
     return rocksdict_library().Cache(size)
 
 
@@ -159,7 +159,7 @@ def _function_at(name: str) -> Callable[[Any], object]:
 
 
 def rocksdict_library() -> Any:
-    """Returns the package that brings RocksDB.
+    """Return the package that brings RocksDB.
 
     Raises:
         ProgramError: It is not installed.

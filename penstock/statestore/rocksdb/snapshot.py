@@ -47,7 +47,7 @@ class UploadedFiles:
         self._known: dict[int, dict[str, StoredBytes]] = {}
 
     def of(self, checkpoint_id: int | None) -> dict[str, StoredBytes]:
-        """Returns the shared files of a checkpoint; older ones will not be asked for again."""
+        """Return the shared files of a checkpoint; older ones will not be asked for again."""
         if checkpoint_id is None:
             return {}
         for older in [known for known in self._known if known < checkpoint_id]:
@@ -55,7 +55,7 @@ class UploadedFiles:
         return self._known.get(checkpoint_id, {})
 
     def add(self, checkpoint_id: int, files: Iterable[tuple[str, StoredBytes]]) -> None:
-        """Takes note of the files of a checkpoint."""
+        """Take note of the files of a checkpoint."""
         self._known[checkpoint_id] = {name: stored for name, stored in files if stored.is_shared}
 
 
@@ -161,7 +161,7 @@ class EntryReader:
         self._expired_at = expired_at
 
     def states(self, rows: Iterable[_Row]) -> Iterator[tuple[StateInfo, Iterator[Columns]]]:
-        """Returns the states of one key group with their batches."""
+        """Return the states of one key group with their batches."""
         for state, of_state in groupby(rows, key=lambda row: row[0][2:HEAD]):
             info = self._layout.info_at(state)
             yield info, self._batches(info, of_state)
@@ -193,7 +193,7 @@ class EntryReader:
         return loads(rows[0][1], place)
 
     def _kept(self, info: StateInfo, place: bytes, value: Any) -> Any:
-        """Returns what is not expired of a value, or of the timestamps of one."""
+        """Return what is not expired of a value, or of the timestamps of one."""
         name = info.name.removesuffix(EXPIRY_SUFFIX)
         now = self._expired_at.get(name)
         if now is None:

@@ -44,19 +44,19 @@ class IterativeCondition(Function, Generic[T]):
 
         @abstractmethod
         def get_events_for_pattern(self, name: str) -> Iterable[Any]:
-            """Returns the events that the half match has taken for a part, in order; none if there are none."""
+            """Return the events that the half match has taken for a part, in order; none if there are none."""
 
         @abstractmethod
         def timestamp(self) -> int:
-            """Returns the time of the event: its timestamp, or the clock's time in processing time."""
+            """Return the time of the event: its timestamp, or the clock's time in processing time."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """Returns the clock's time."""
+            """Return the clock's time."""
 
     @abstractmethod
     def filter(self, value: T, ctx: IterativeCondition.Context) -> bool:
-        """Tells whether the part takes the event."""
+        """Tell whether the part takes the event."""
 
 
 class RichIterativeCondition(IterativeCondition[T]):
@@ -68,11 +68,11 @@ class SimpleCondition(IterativeCondition[T]):
 
     @abstractmethod
     def filter(self, value: T) -> bool:  # type: ignore[override] # as in Java, where this is an overload
-        """Tells whether the part takes the event."""
+        """Tell whether the part takes the event."""
 
     @staticmethod
     def of(function: Callable[[T], Any]) -> SimpleCondition[T]:
-        """Returns a condition that asks a function."""
+        """Return a condition that asks a function."""
         if isinstance(function, type) or not callable(function):
             message = f"SimpleCondition.of() needs a function of one event, not {function!r:.80}."
             raise ProgramError(message, location())
@@ -86,7 +86,7 @@ class CallableCondition(SimpleCondition[T]):
         self.function = function
 
     def filter(self, value: T) -> bool:  # type: ignore[override]
-        """Tells what the function says."""
+        """Tell what the function says."""
         return bool(self.function(value))
 
 
@@ -97,7 +97,7 @@ class IterativeCallableCondition(IterativeCondition[T]):
         self.function = function
 
     def filter(self, value: T, ctx: IterativeCondition.Context) -> bool:
-        """Tells what the function says."""
+        """Tell what the function says."""
         return bool(self.function(value, ctx))
 
 
@@ -108,7 +108,7 @@ class SubtypeCondition(SimpleCondition[T]):
         self.subtype = subtype
 
     def filter(self, value: T) -> bool:  # type: ignore[override]
-        """Tells whether the event is of the class."""
+        """Tell whether the event is of the class."""
         return isinstance(value, self.subtype)
 
 
@@ -125,12 +125,12 @@ class BooleanConditions:
 
     @staticmethod
     def true_function() -> SimpleCondition[Any]:
-        """Returns a condition that takes every event."""
+        """Return a condition that takes every event."""
         return _Constant(value=True)
 
     @staticmethod
     def false_function() -> SimpleCondition[Any]:
-        """Returns a condition that takes no event."""
+        """Return a condition that takes no event."""
         return _Constant(value=False)
 
 
@@ -141,7 +141,7 @@ class RichCompositeIterativeCondition(RichIterativeCondition[T]):
         self.nested = tuple(as_condition(condition, type(self).__name__) for condition in nested_conditions)
 
     def get_nested_conditions(self) -> tuple[IterativeCondition[T], ...]:
-        """Returns the conditions it is made of."""
+        """Return the conditions it is made of."""
         return self.nested
 
     def _ask(self, number: int, value: T, ctx: IterativeCondition.Context) -> bool:
@@ -157,7 +157,7 @@ class RichAndCondition(RichCompositeIterativeCondition[T]):
         super().__init__(left, right)
 
     def filter(self, value: T, ctx: IterativeCondition.Context) -> bool:
-        """Tells whether both hold."""
+        """Tell whether both hold."""
         return self._ask(0, value, ctx) and self._ask(1, value, ctx)
 
 
@@ -168,7 +168,7 @@ class RichOrCondition(RichCompositeIterativeCondition[T]):
         super().__init__(left, right)
 
     def filter(self, value: T, ctx: IterativeCondition.Context) -> bool:
-        """Tells whether one of them holds."""
+        """Tell whether one of them holds."""
         return self._ask(0, value, ctx) or self._ask(1, value, ctx)
 
 
@@ -179,19 +179,19 @@ class RichNotCondition(RichCompositeIterativeCondition[T]):
         super().__init__(original)
 
     def filter(self, value: T, ctx: IterativeCondition.Context) -> bool:
-        """Tells whether it does not hold."""
+        """Tell whether it does not hold."""
         return not self._ask(0, value, ctx)
 
 
 def is_simple(condition: IterativeCondition[Any]) -> bool:
-    """Tells whether a condition looks at the event alone."""
+    """Tell whether a condition looks at the event alone."""
     if type(condition) in (RichAndCondition, RichOrCondition, RichNotCondition):
         return all(is_simple(nested) for nested in condition.nested)  # type: ignore[attr-defined]
     return isinstance(condition, SimpleCondition)
 
 
 def as_condition(condition: Any, call: str) -> IterativeCondition[Any]:
-    """Returns what a program gave as a condition as one; a callable may have one parameter or two.
+    """Return what a program gave as a condition as one; a callable may have one parameter or two.
 
     Raises:
         ProgramError: It is none.
@@ -222,7 +222,7 @@ def as_condition(condition: Any, call: str) -> IterativeCondition[Any]:
 
 
 def _takes(function: Callable[..., Any], arguments: int) -> bool:
-    """Tells whether a function can be called with a number of arguments; one that does not say so takes the event."""
+    """Tell whether a function can be called with a number of arguments; one that does not say so takes the event."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -61,7 +61,7 @@ class Pattern(Generic[T]):
     def begin(
         name_or_pattern: str | Pattern[Any], after_match_skip_strategy: AfterMatchSkipStrategy | None = None
     ) -> Pattern[Any]:
-        """Begins a pattern with its first part, or with a pattern as a group."""
+        """Begin a pattern with its first part, or with a pattern as a group."""
         skip = after_match_skip_strategy or AfterMatchSkipStrategy.no_skip()
         if not isinstance(skip, AfterMatchSkipStrategy):
             message = f"begin() needs an AfterMatchSkipStrategy as its second argument, not {skip!r:.80}."
@@ -74,7 +74,7 @@ class Pattern(Generic[T]):
         conditions: Mapping[str, Any] | None = None,
         after_match_skip_strategy: AfterMatchSkipStrategy | None = None,
     ) -> Pattern[Any]:
-        """Reads a pattern from a text such as ``small next big within 10 min``; see the guide for its grammar.
+        """Read a pattern from a text such as ``small next big within 10 min``; see the guide for its grammar.
 
         Args:
             text: The pattern.
@@ -86,19 +86,19 @@ class Pattern(Generic[T]):
         return parse_pattern(text, conditions or {}, after_match_skip_strategy)
 
     def where(self, condition: Any) -> Self:
-        """Lets the part take only events for which a condition holds, beside those said before."""
+        """Let the part take only events for which a condition holds, beside those said before."""
         self._check_no_group("where")
         return self._and(as_condition(condition, "where"))
 
     def or_(self, condition: Any) -> Self:
-        """Lets the part take also events for which a condition holds, whatever was said before."""
+        """Let the part take also events for which a condition holds, whatever was said before."""
         self._check_no_group("or_")
         checked = as_condition(condition, "or_")
         self._condition = checked if self._condition is None else RichOrCondition(self._condition, checked)
         return self
 
     def subtype(self, subtype_class: type) -> Self:
-        """Lets the part take only events of a class, beside what was said before."""
+        """Let the part take only events of a class, beside what was said before."""
         self._check_no_group("subtype")
         if not isinstance(subtype_class, type):
             message = f"subtype() needs a class, not {subtype_class!r:.80}."
@@ -106,7 +106,7 @@ class Pattern(Generic[T]):
         return self._and(SubtypeCondition(subtype_class))
 
     def until(self, until_condition: Any) -> Self:
-        """Ends a loop with the first event for which a condition holds; the loop does not take that event."""
+        """End a loop with the first event for which a condition holds; the loop does not take that event."""
         checked = as_condition(until_condition, "until")
         if self._until is not None:
             message = "Only one until condition can be applied."
@@ -118,7 +118,7 @@ class Pattern(Generic[T]):
         return self
 
     def within(self, window_time: TimeLength | None, within_type: WithinType = WithinType.FIRST_AND_LAST) -> Self:
-        """Bounds the time from the first event to the last, or from the event before to that of this part.
+        """Bound the time from the first event to the last, or from the event before to that of this part.
 
         A match must be shorter than this; 0 bounds nothing.
         """
@@ -130,27 +130,27 @@ class Pattern(Generic[T]):
         return self
 
     def next(self, name_or_pattern: str | Pattern[Any]) -> Pattern[T]:
-        """Adds a part whose event must be the very next one."""
+        """Add a part whose event must be the very next one."""
         return _part("next", name_or_pattern, self, ConsumingStrategy.STRICT, self._skip_strategy)
 
     def followed_by(self, name_or_pattern: str | Pattern[Any]) -> Pattern[T]:
-        """Adds a part that takes the first event that it can; others in between are ignored."""
+        """Add a part that takes the first event that it can; others in between are ignored."""
         return _part("followed_by", name_or_pattern, self, ConsumingStrategy.SKIP_TILL_NEXT, self._skip_strategy)
 
     def followed_by_any(self, name_or_pattern: str | Pattern[Any]) -> Pattern[T]:
-        """Adds a part that takes any event that it can: each of them gives a match of its own."""
+        """Add a part that takes any event that it can: each of them gives a match of its own."""
         return _part("followed_by_any", name_or_pattern, self, ConsumingStrategy.SKIP_TILL_ANY, self._skip_strategy)
 
     def not_next(self, name: str) -> Pattern[T]:
-        """Adds a part that says what the very next event must not be."""
+        """Add a part that says what the very next event must not be."""
         return self._not_part("not_next", name, ConsumingStrategy.NOT_NEXT)
 
     def not_followed_by(self, name: str) -> Pattern[T]:
-        """Adds a part that says what must not happen before the next part or, at the end, before the time is over."""
+        """Add a part that says what must not happen before the next part or, at the end, before the time is over."""
         return self._not_part("not_followed_by", name, ConsumingStrategy.NOT_FOLLOW)
 
     def optional(self) -> Self:
-        """Lets the part be left out."""
+        """Let the part be left out."""
         if self._previous is not None and self._previous._quantifier.is_greedy:
             message = f"{self._name!r} cannot be optional(): the part before it is greedy()."
             raise MalformedPatternException(message, location())
@@ -158,17 +158,17 @@ class Pattern(Generic[T]):
         return self
 
     def one_or_more(self, window_time: TimeLength | None = None) -> Self:
-        """Lets the part occur once or more often."""
+        """Let the part occur once or more often."""
         return self._loop("one_or_more", Times.of(1, None, _gap(window_time, "one_or_more")))
 
     def times_or_more(self, times: int, window_time: TimeLength | None = None) -> Self:
-        """Lets the part occur a number of times or more often."""
+        """Let the part occur a number of times or more often."""
         return self._loop("times_or_more", Times.of(times, None, _gap(window_time, "times_or_more")))
 
     def times(
         self, from_times: int, to_times: int | TimeLength | None = None, window_time: TimeLength | None = None
     ) -> Self:
-        """Lets the part occur a number of times, or a range of times; from 0 on it is optional.
+        """Let the part occur a number of times, or a range of times; from 0 on it is optional.
 
         A length of time in the second place is the longest gap, as in Java.
         """
@@ -186,7 +186,7 @@ class Pattern(Generic[T]):
         return self
 
     def greedy(self) -> Self:
-        """Keeps from the part behind what this one could take itself."""
+        """Keep from the part behind what this one could take itself."""
         self._check_no_not("greedy")
         if isinstance(self, GroupPattern):
             message = "A group cannot be greedy(); call it for the parts inside."
@@ -195,51 +195,51 @@ class Pattern(Generic[T]):
         return self
 
     def allow_combinations(self) -> Self:
-        """Lets the events of a part that occurs several times be any that fit: all combinations match."""
+        """Let the events of a part that occurs several times be any that fit: all combinations match."""
         self._quantifier.combinations()
         return self
 
     def consecutive(self) -> Self:
-        """Lets no other event lie between the events of a part that occurs several times."""
+        """Let no other event lie between the events of a part that occurs several times."""
         self._quantifier.consecutive()
         return self
 
     def get_name(self) -> str:
-        """Returns the name of the part."""
+        """Return the name of the part."""
         return self._name
 
     def get_previous(self) -> Pattern[T] | None:
-        """Returns the part before this one."""
+        """Return the part before this one."""
         return self._previous
 
     def get_condition(self) -> IterativeCondition[Any]:
-        """Returns the condition of the part: all that was said, in one; one that always holds if nothing was."""
+        """Return the condition of the part: all that was said, in one; one that always holds if nothing was."""
         return BooleanConditions.true_function() if self._condition is None else self._condition
 
     def get_until_condition(self) -> IterativeCondition[Any] | None:
-        """Returns what ends the loop."""
+        """Return what ends the loop."""
         return self._until
 
     def get_times(self) -> Times | None:
-        """Returns how often the part occurs, where that was said."""
+        """Return how often the part occurs, where that was said."""
         return self._times
 
     def get_quantifier(self) -> Quantifier:
-        """Returns the quantifier of the part."""
+        """Return the quantifier of the part."""
         return self._quantifier
 
     def get_window_size(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> Duration | None:
-        """Returns the bound that ``within`` set for this part."""
+        """Return the bound that ``within`` set for this part."""
         millis = self._windows.get(within_type)
         return None if millis is None else Duration.of_millis(millis)
 
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
-        """Returns what is skipped after a match."""
+        """Return what is skipped after a match."""
         return self._skip_strategy
 
     @property
     def parts(self) -> list[Pattern[T]]:
-        """Returns the parts from the first to this one."""
+        """Return the parts from the first to this one."""
         found: list[Pattern[T]] = [self]
         while (before := found[-1]._previous) is not None:
             found.append(before)
@@ -304,7 +304,7 @@ class GroupPattern(Pattern[T]):
         self._group = group_pattern
 
     def get_raw_pattern(self) -> Pattern[Any]:
-        """Returns the last part inside."""
+        """Return the last part inside."""
         return self._group
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ class EventComparator(ABC, Generic[IN]):
 
     @abstractmethod
     def compare(self, first: IN, second: IN) -> int:
-        """Returns a negative number if ``first`` comes first, a positive one if ``second`` does, 0 if either may."""
+        """Return a negative number if ``first`` comes first, a positive one if ``second`` does, 0 if either may."""
 
 
 class PatternSelectFunction(Function, Generic[IN, OUT]):
@@ -45,7 +45,7 @@ class PatternSelectFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def select(self, pattern: dict[str, list[IN]]) -> OUT:
-        """Returns the result of a match."""
+        """Return the result of a match."""
 
 
 class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
@@ -53,7 +53,7 @@ class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def flat_select(self, pattern: dict[str, list[IN]]) -> Iterable[OUT] | None:
-        """Yields the results of a match."""
+        """Yield the results of a match."""
 
 
 class PatternTimeoutFunction(Function, Generic[IN, OUT]):
@@ -61,7 +61,7 @@ class PatternTimeoutFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> OUT:
-        """Returns the result of a half match, whose time was over at ``timeout_timestamp``."""
+        """Return the result of a half match, whose time was over at ``timeout_timestamp``."""
 
 
 class PatternFlatTimeoutFunction(Function, Generic[IN, OUT]):
@@ -69,7 +69,7 @@ class PatternFlatTimeoutFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> Iterable[OUT] | None:
-        """Yields the results of a half match, whose time was over at ``timeout_timestamp``."""
+        """Yield the results of a half match, whose time was over at ``timeout_timestamp``."""
 
 
 class RichPatternSelectFunction(PatternSelectFunction[IN, OUT]):
@@ -88,19 +88,19 @@ class PatternProcessFunction(Function, Generic[IN, OUT]):
 
         @abstractmethod
         def timestamp(self) -> int:
-            """Returns the time of the match: the last event's, or the time that released it."""
+            """Return the time of the match: the last event's, or the time that released it."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """Returns the clock's time."""
+            """Return the clock's time."""
 
         @abstractmethod
         def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-            """Sends a value to a side output."""
+            """Send a value to a side output."""
 
     @abstractmethod
     def process_match(self, match: dict[str, list[IN]], ctx: PatternProcessFunction.Context) -> Iterable[OUT] | None:
-        """Yields the results of a match."""
+        """Yield the results of a match."""
 
 
 class TimedOutPartialMatchHandler(ABC, Generic[IN]):
@@ -110,4 +110,4 @@ class TimedOutPartialMatchHandler(ABC, Generic[IN]):
     def process_timed_out_match(
         self, match: dict[str, list[IN]], ctx: PatternProcessFunction.Context
     ) -> Iterable[Any] | None:
-        """Yields the results of a half match, as a rule to side outputs: ``yield tag, value``."""
+        """Yield the results of a half match, as a rule to side outputs: ``yield tag, value``."""

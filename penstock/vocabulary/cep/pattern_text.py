@@ -51,7 +51,7 @@ class _Token:
 def parse_pattern(
     text: str, conditions: Mapping[str, Any], skip_strategy: AfterMatchSkipStrategy | None = None
 ) -> Pattern[Any]:
-    """Returns the pattern that a text describes."""
+    """Return the pattern that a text describes."""
     if not isinstance(text, str):
         message = f"Pattern.parse() needs a text, not {text!r:.80}."
         raise ProgramError(message, location())

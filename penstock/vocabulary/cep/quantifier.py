@@ -46,7 +46,7 @@ class ConsumingStrategy(Enum):
 
     @property
     def is_not(self) -> bool:
-        """Tells whether the part says what must not happen."""
+        """Tell whether the part says what must not happen."""
         return self in (ConsumingStrategy.NOT_FOLLOW, ConsumingStrategy.NOT_NEXT)
 
 
@@ -60,7 +60,7 @@ class Times:
 
     @staticmethod
     def of(from_times: int, to_times: int | None = None, window_time: TimeLength | None = None) -> Times:
-        """Returns a number of times, or a range."""
+        """Return a number of times, or a range."""
         last = from_times if to_times is None else to_times
         for number in (from_times, last):
             if isinstance(number, bool) or not isinstance(number, int):
@@ -75,15 +75,15 @@ class Times:
         return Times(from_times, last, None if window_time is None else to_millis(window_time))
 
     def get_from(self) -> int:
-        """Returns how often the part occurs at least."""
+        """Return how often the part occurs at least."""
         return self.from_times
 
     def get_to(self) -> int:
-        """Returns how often the part occurs at most."""
+        """Return how often the part occurs at most."""
         return self.to_times
 
     def get_window_size(self) -> Duration | None:
-        """Returns the longest gap between the events."""
+        """Return the longest gap between the events."""
         return None if self.window is None else Duration.of_millis(self.window)
 
 
@@ -97,57 +97,57 @@ class Quantifier:
 
     @staticmethod
     def one(consuming_strategy: ConsumingStrategy) -> Quantifier:
-        """Returns that of a part that occurs once."""
+        """Return that of a part that occurs once."""
         return Quantifier(consuming_strategy, QuantifierProperty.SINGLE)
 
     @staticmethod
     def looping(consuming_strategy: ConsumingStrategy) -> Quantifier:
-        """Returns that of a part that may occur any number of times."""
+        """Return that of a part that may occur any number of times."""
         return Quantifier(consuming_strategy, QuantifierProperty.LOOPING)
 
     @staticmethod
     def times(consuming_strategy: ConsumingStrategy) -> Quantifier:
-        """Returns that of a part that occurs a limited number of times."""
+        """Return that of a part that occurs a limited number of times."""
         return Quantifier(consuming_strategy, QuantifierProperty.TIMES)
 
     def has_property(self, quantifier_property: QuantifierProperty) -> bool:
-        """Tells whether it has a property."""
+        """Tell whether it has a property."""
         return quantifier_property in self._properties
 
     def get_properties(self) -> frozenset[QuantifierProperty]:
-        """Returns all properties."""
+        """Return all properties."""
         return frozenset(self._properties)
 
     def get_consuming_strategy(self) -> ConsumingStrategy:
-        """Returns what may lie before the first event of the part."""
+        """Return what may lie before the first event of the part."""
         return self._consuming_strategy
 
     def get_inner_consuming_strategy(self) -> ConsumingStrategy:
-        """Returns what may lie between the events of the part."""
+        """Return what may lie between the events of the part."""
         return self._inner_consuming_strategy
 
     @property
     def is_single(self) -> bool:
-        """Tells whether the part occurs once."""
+        """Tell whether the part occurs once."""
         return QuantifierProperty.SINGLE in self._properties
 
     @property
     def is_looping(self) -> bool:
-        """Tells whether there is no upper limit."""
+        """Tell whether there is no upper limit."""
         return QuantifierProperty.LOOPING in self._properties
 
     @property
     def is_optional(self) -> bool:
-        """Tells whether the part may be left out."""
+        """Tell whether the part may be left out."""
         return QuantifierProperty.OPTIONAL in self._properties
 
     @property
     def is_greedy(self) -> bool:
-        """Tells whether the part keeps from its successor what it could take itself."""
+        """Tell whether the part keeps from its successor what it could take itself."""
         return QuantifierProperty.GREEDY in self._properties
 
     def combinations(self) -> None:
-        """Lets any event lie between the events of the part."""
+        """Let any event lie between the events of the part."""
         self._refuse_single("allow_combinations")
         self._refuse(
             self._inner_consuming_strategy is ConsumingStrategy.STRICT,
@@ -160,7 +160,7 @@ class Quantifier:
         self._inner_consuming_strategy = ConsumingStrategy.SKIP_TILL_ANY
 
     def consecutive(self) -> None:
-        """Lets no event lie between the events of the part."""
+        """Let no event lie between the events of the part."""
         self._refuse_single("consecutive")
         self._refuse(
             self._inner_consuming_strategy is ConsumingStrategy.SKIP_TILL_ANY,
@@ -173,13 +173,13 @@ class Quantifier:
         self._inner_consuming_strategy = ConsumingStrategy.STRICT
 
     def optional(self) -> None:
-        """Lets the part be left out."""
+        """Let the part be left out."""
         self._refuse(self.is_optional, "optional() was called for this part already.")
         self._refuse(self._consuming_strategy.is_not, "A part that must not occur cannot be optional().")
         self._properties.add(QuantifierProperty.OPTIONAL)
 
     def greedy(self) -> None:
-        """Lets the part keep from its successor what it could take itself."""
+        """Let the part keep from its successor what it could take itself."""
         self._refuse(
             self._inner_consuming_strategy is ConsumingStrategy.SKIP_TILL_ANY,
             "A part with allow_combinations() cannot be greedy().",

@@ -31,31 +31,31 @@ class AfterMatchSkipStrategy:
 
     @staticmethod
     def no_skip() -> AfterMatchSkipStrategy:
-        """Drops nothing: every match comes out."""
+        """Drop nothing: every match comes out."""
         return AfterMatchSkipStrategy(SkipKind.NO_SKIP)
 
     @staticmethod
     def skip_to_next() -> AfterMatchSkipStrategy:
-        """Drops what began with the same event as the match."""
+        """Drop what began with the same event as the match."""
         return AfterMatchSkipStrategy(SkipKind.SKIP_TO_NEXT)
 
     @staticmethod
     def skip_past_last_event() -> AfterMatchSkipStrategy:
-        """Drops what began before the match ended."""
+        """Drop what began before the match ended."""
         return AfterMatchSkipStrategy(SkipKind.SKIP_PAST_LAST_EVENT)
 
     @staticmethod
     def skip_to_first(pattern_name: str) -> AfterMatchSkipStrategy:
-        """Drops what began before the first event of a part in the match."""
+        """Drop what began before the first event of a part in the match."""
         return AfterMatchSkipStrategy(SkipKind.SKIP_TO_FIRST, _name(pattern_name))
 
     @staticmethod
     def skip_to_last(pattern_name: str) -> AfterMatchSkipStrategy:
-        """Drops what began before the last event of a part in the match."""
+        """Drop what began before the last event of a part in the match."""
         return AfterMatchSkipStrategy(SkipKind.SKIP_TO_LAST, _name(pattern_name))
 
     def throw_exception_on_miss(self) -> AfterMatchSkipStrategy:
-        """Lets the job fail where the part has no event in a match, or its event is the first of the match."""
+        """Let the job fail where the part has no event in a match, or its event is the first of the match."""
         if self.pattern_name is None:
             message = (
                 f"throw_exception_on_miss() is for skip_to_first() and skip_to_last(), not for {self.kind.value}()."
@@ -64,11 +64,11 @@ class AfterMatchSkipStrategy:
         return replace(self, throws_on_miss=True)
 
     def is_skip_strategy(self) -> bool:
-        """Tells whether anything can be dropped."""
+        """Tell whether anything can be dropped."""
         return self.kind is not SkipKind.NO_SKIP
 
     def get_pattern_name(self) -> str | None:
-        """Returns the part that is skipped to, if the strategy names one."""
+        """Return the part that is skipped to, if the strategy names one."""
         return self.pattern_name
 
     def __str__(self) -> str:

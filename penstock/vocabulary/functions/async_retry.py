@@ -29,17 +29,17 @@ ExceptionPredicate: TypeAlias = Callable[[Exception], bool] | None
 
 
 def empty_result_predicate(result: list[Any] | None) -> bool:
-    """Returns whether a request gave no result."""
+    """Return whether a request gave no result."""
     return not result
 
 
 def has_exception_predicate(error: BaseException | None) -> bool:
-    """Returns whether a request failed at all."""
+    """Return whether a request failed at all."""
     return error is not None
 
 
 def exception_type_predicate(error: BaseException | None, expected_error_type: type[BaseException]) -> bool:
-    """Returns whether a request failed with an exception of that type."""
+    """Return whether a request failed with an exception of that type."""
     return isinstance(error, expected_error_type)
 
 
@@ -48,11 +48,11 @@ class AsyncRetryPredicate(ABC, Generic[OUT]):
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate[OUT]:
-        """Returns the test of a result that came; None accepts every result."""
+        """Return the test of a result that came; None accepts every result."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate:
-        """Returns the test of an exception that came; None gives up on every exception."""
+        """Return the test of an exception that came; None gives up on every exception."""
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
@@ -60,15 +60,15 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """Returns whether another try may follow after so many attempts."""
+        """Return whether another try may follow after so many attempts."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Returns how long to wait after so many attempts before the next one."""
+        """Return how long to wait after so many attempts before the next one."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Returns the test of outcomes."""
+        """Return the test of outcomes."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:
@@ -82,7 +82,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate[OUT],
         exception_predicate: ExceptionPredicate,
     ) -> AsyncRetryStrategy[OUT]:
-        """Tries again up to ``max_attempts`` times, after the same delay each time."""
+        """Try again up to ``max_attempts`` times, after the same delay each time."""
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
@@ -94,7 +94,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate[OUT],
         exception_predicate: ExceptionPredicate,
     ) -> AsyncRetryStrategy[OUT]:
-        """Tries again up to ``max_attempts`` times, after delays that grow by a factor up to a limit."""
+        """Try again up to ``max_attempts`` times, after delays that grow by a factor up to a limit."""
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
         )
@@ -112,11 +112,11 @@ class RetryPredicate(AsyncRetryPredicate[OUT]):
         self._exception_predicate = exception_predicate
 
     def result_predicate(self) -> ResultPredicate[OUT]:
-        """Returns the test of a result that came."""
+        """Return the test of a result that came."""
         return self._result_predicate
 
     def exception_predicate(self) -> ExceptionPredicate:
-        """Returns the test of an exception that came."""
+        """Return the test of an exception that came."""
         return self._exception_predicate
 
 
@@ -124,15 +124,15 @@ class NoRetryStrategy(AsyncRetryStrategy[OUT]):
     """Never tries again."""
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Returns False."""
+        """Return False."""
         return False
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Returns -1, there is no next attempt."""
+        """Return -1, there is no next attempt."""
         return -1
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Returns a predicate without tests."""
+        """Return a predicate without tests."""
         return RetryPredicate(None, None)
 
 
@@ -152,15 +152,15 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT]):
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Returns whether there were no more than ``max_attempts`` attempts."""
+        """Return whether there were no more than ``max_attempts`` attempts."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Returns the delay."""
+        """Return the delay."""
         return self._backoff_time_millis
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Returns the test of outcomes."""
+        """Return the test of outcomes."""
         return self._predicate
 
 
@@ -189,11 +189,11 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT]):
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Returns whether there were no more than ``max_attempts`` attempts."""
+        """Return whether there were no more than ``max_attempts`` attempts."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Returns the delay after so many attempts, by the number alone: many requests share one strategy."""
+        """Return the delay after so many attempts, by the number alone: many requests share one strategy."""
         delay = float(self._initial_delay)
         for _ in range(current_attempts - 1):
             delay = min(delay * self._multiplier, self._max_retry_delay)
@@ -202,7 +202,7 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT]):
         return int(delay)
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Returns the test of outcomes."""
+        """Return the test of outcomes."""
         return self._predicate
 
 

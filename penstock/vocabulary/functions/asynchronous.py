@@ -27,10 +27,10 @@ class AsyncFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     async def async_invoke(self, value: IN) -> list[OUT]:
-        """Returns the results for the record; raising fails the job unless the retry strategy tries again."""
+        """Return the results for the record; raising fails the job unless the retry strategy tries again."""
 
     def timeout(self, value: IN) -> list[OUT]:
-        """Returns the results for a record whose request took too long; raises unless overridden."""
+        """Return the results for a record whose request took too long; raise unless overridden."""
         msg = f"The asynchronous request for {value!r} timed out; override timeout() to give a result instead."
         raise TimeoutError(msg)
 

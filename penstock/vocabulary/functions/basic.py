@@ -53,7 +53,7 @@ class Collector(Protocol[OUT_contra]):
     """Takes the results of a function that emits by call instead of by ``yield``."""
 
     def collect(self, record: OUT_contra) -> None:
-        """Emits one record."""
+        """Emit one record."""
 
 
 class Function(ABC):  # noqa: B024 - abstract by purpose: each kind of function adds its own element method
@@ -63,17 +63,17 @@ class Function(ABC):  # noqa: B024 - abstract by purpose: each kind of function 
     _runtime_context: RuntimeContext | None = None
 
     def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027 - a life cycle method is optional
-        """Runs once per subtask before the first record: the place to open connections and get state handles."""
+        """Run once per subtask before the first record: the place to open connections and get state handles."""
 
     def close(self) -> None:  # noqa: B027 - a life cycle method is optional
-        """Runs once per subtask after the last record, also after a failure: the place to release what open took."""
+        """Run once per subtask after the last record, also after a failure: the place to release what open took."""
 
     def set_runtime_context(self, runtime_context: RuntimeContext) -> None:
-        """Gives the function its context; the runtime calls this before ``open``."""
+        """Give the function its context; the runtime calls this before ``open``."""
         self._runtime_context = runtime_context
 
     def get_runtime_context(self) -> RuntimeContext:
-        """Returns the context of the subtask this function runs in."""
+        """Return the context of the subtask this function runs in."""
         if self._runtime_context is None:
             msg = (
                 f"The runtime context has not been initialized. {type(self).__name__} asked for it before it was "
@@ -83,7 +83,7 @@ class Function(ABC):  # noqa: B024 - abstract by purpose: each kind of function 
         return self._runtime_context
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leaves the runtime context out of pickles: it belongs to the subtask, not to the program."""
+        """Leave the runtime context out of pickles: it belongs to the subtask, not to the program."""
         state = self.__dict__.copy()
         state.pop("_runtime_context", None)
         return state
@@ -94,7 +94,7 @@ class MapFunction(Function, Generic[IN_contra, OUT_co]):
 
     @abstractmethod
     def map(self, value: IN_contra) -> OUT_co:
-        """Returns the record that takes the place of ``value``."""
+        """Return the record that takes the place of ``value``."""
 
 
 class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
@@ -102,11 +102,11 @@ class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def map1(self, value: IN1) -> OUT:
-        """Returns the record that takes the place of a record of the first stream."""
+        """Return the record that takes the place of a record of the first stream."""
 
     @abstractmethod
     def map2(self, value: IN2) -> OUT:
-        """Returns the record that takes the place of a record of the second stream."""
+        """Return the record that takes the place of a record of the second stream."""
 
 
 class FlatMapFunction(Function, Generic[IN_contra, OUT_co]):
@@ -114,7 +114,7 @@ class FlatMapFunction(Function, Generic[IN_contra, OUT_co]):
 
     @abstractmethod
     def flat_map(self, value: IN_contra) -> Iterable[OUT_co] | None:
-        """Yields the records that take the place of ``value``; None means none."""
+        """Yield the records that take the place of ``value``; None means none."""
 
 
 class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
@@ -122,11 +122,11 @@ class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def flat_map1(self, value: IN1) -> Iterable[OUT] | None:
-        """Yields the records that take the place of a record of the first stream."""
+        """Yield the records that take the place of a record of the first stream."""
 
     @abstractmethod
     def flat_map2(self, value: IN2) -> Iterable[OUT] | None:
-        """Yields the records that take the place of a record of the second stream."""
+        """Yield the records that take the place of a record of the second stream."""
 
 
 class FilterFunction(Function, Generic[IN_contra]):
@@ -134,7 +134,7 @@ class FilterFunction(Function, Generic[IN_contra]):
 
     @abstractmethod
     def filter(self, value: IN_contra) -> bool:
-        """Returns True for a record that stays."""
+        """Return True for a record that stays."""
 
 
 class ReduceFunction(Function, Generic[T]):
@@ -142,7 +142,7 @@ class ReduceFunction(Function, Generic[T]):
 
     @abstractmethod
     def reduce(self, value1: T, value2: T) -> T:
-        """Returns the combination of the value so far and the new value."""
+        """Return the combination of the value so far and the new value."""
 
 
 class AggregateFunction(Function, Generic[IN, ACC, OUT]):
@@ -150,19 +150,19 @@ class AggregateFunction(Function, Generic[IN, ACC, OUT]):
 
     @abstractmethod
     def create_accumulator(self) -> ACC:
-        """Returns a fresh, empty accumulator."""
+        """Return a fresh, empty accumulator."""
 
     @abstractmethod
     def add(self, value: IN, accumulator: ACC) -> ACC:
-        """Returns the accumulator with ``value`` added."""
+        """Return the accumulator with ``value`` added."""
 
     @abstractmethod
     def get_result(self, accumulator: ACC) -> OUT:
-        """Returns the result that the accumulator stands for."""
+        """Return the result that the accumulator stands for."""
 
     @abstractmethod
     def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
-        """Returns one accumulator for two; only merging (session) windows need it."""
+        """Return one accumulator for two; only merging (session) windows need it."""
 
 
 class KeySelector(Function, Generic[IN, KEY]):
@@ -170,14 +170,14 @@ class KeySelector(Function, Generic[IN, KEY]):
 
     @abstractmethod
     def get_key(self, value: IN) -> KEY:
-        """Returns the key of ``value``."""
+        """Return the key of ``value``."""
 
 
 class NullByteKeySelector(KeySelector[Any, int]):
     """Gives every record the same key, 0, so that a keyed operator sees the whole stream."""
 
     def get_key(self, value: Any) -> int:
-        """Returns 0."""
+        """Return 0."""
         return 0
 
 
@@ -186,7 +186,7 @@ class Partitioner(Function, Generic[KEY]):
 
     @abstractmethod
     def partition(self, key: KEY, num_partitions: int) -> int:
-        """Returns the index of the target, from 0 to ``num_partitions - 1``."""
+        """Return the index of the target, from 0 to ``num_partitions - 1``."""
 
 
 class JoinFunction(Function, Generic[IN1, IN2, OUT]):
@@ -194,7 +194,7 @@ class JoinFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> OUT:
-        """Returns the record for the pair."""
+        """Return the record for the pair."""
 
 
 class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
@@ -205,10 +205,10 @@ class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None:
-        """Yields the records for the pair; None means none."""
+        """Yield the records for the pair; None means none."""
 
     def join_pair(self, first: IN1, second: IN2) -> Iterable[OUT]:
-        """Returns the results of ``join`` in either of its two forms."""
+        """Return the results of ``join`` in either of its two forms."""
         join: Callable[..., Iterable[OUT] | None] = self.join
         if not _takes_collector(type(self)):
             return join(first, second) or ()
@@ -222,7 +222,7 @@ class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def co_group(self, first: Iterable[IN1], second: Iterable[IN2]) -> Iterable[OUT] | None:
-        """Yields the records for the two groups; None means none."""
+        """Yield the records for the two groups; None means none."""
 
 
 class FunctionWrapper(Function):
@@ -235,18 +235,18 @@ class FunctionWrapper(Function):
         self._func = func
 
     def set_runtime_context(self, runtime_context: RuntimeContext) -> None:
-        """Gives the context to the wrapped function too."""
+        """Give the context to the wrapped function too."""
         super().set_runtime_context(runtime_context)
         if isinstance(self._func, Function):
             self._func.set_runtime_context(runtime_context)
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Opens the wrapped function."""
+        """Open the wrapped function."""
         if isinstance(self._func, Function):
             self._func.open(runtime_context)
 
     def close(self) -> None:
-        """Closes the wrapped function."""
+        """Close the wrapped function."""
         if isinstance(self._func, Function):
             self._func.close()
 
@@ -255,7 +255,7 @@ class ReduceFunctionWrapper(FunctionWrapper, ReduceFunction[Any]):
     """Makes a ReduceFunction of a callable with two parameters."""
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        """Returns what the wrapped callable returns."""
+        """Return what the wrapped callable returns."""
         return self._func(value1, value2)
 
 

@@ -27,7 +27,7 @@ class MapBatchesFunction(Function):
 
     @abstractmethod
     def map_batches(self, values: Any) -> Sequence[Any]:
-        """Returns one result per record, in the same order; in the form ``columns`` also a tuple of arrays."""
+        """Return one result per record, in the same order; in the form ``columns`` also a tuple of arrays."""
 
 
 class FilterBatchesFunction(Function):
@@ -35,4 +35,4 @@ class FilterBatchesFunction(Function):
 
     @abstractmethod
     def filter_batches(self, values: Any) -> Sequence[Any]:
-        """Returns one truth value per record, in the same order."""
+        """Return one truth value per record, in the same order."""

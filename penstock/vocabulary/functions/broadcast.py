@@ -35,33 +35,33 @@ class BaseBroadcastProcessFunction(Function):
 
         @abstractmethod
         def timestamp(self) -> int | None:
-            """Returns the event time of the record, None if it has none."""
+            """Return the event time of the record, None if it has none."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """Returns the clock's time."""
+            """Return the clock's time."""
 
         @abstractmethod
         def current_watermark(self) -> int:
-            """Returns the event time that this subtask has reached."""
+            """Return the event time that this subtask has reached."""
 
         @abstractmethod
         def output(self, output_tag: OutputTag[X], value: X) -> None:
-            """Sends ``value`` to the side output of that tag."""
+            """Send ``value`` to the side output of that tag."""
 
     class Context(BaseContext):
         """Tells about a record of the broadcast stream."""
 
         @abstractmethod
         def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-            """Returns the broadcast state for reading and writing."""
+            """Return the broadcast state for reading and writing."""
 
     class ReadOnlyContext(BaseContext):
         """Tells about a record of the other stream."""
 
         @abstractmethod
         def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]:
-            """Returns the broadcast state for reading."""
+            """Return the broadcast state for reading."""
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
@@ -75,11 +75,11 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
 
     @abstractmethod
     def process_element(self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Outputs[OUT]:
-        """Yields the results for a record of the stream that is not broadcast."""
+        """Yield the results for a record of the stream that is not broadcast."""
 
     @abstractmethod
     def process_broadcast_element(self, value: IN2, ctx: BroadcastProcessFunction.Context) -> Outputs[OUT]:
-        """Yields the results for a broadcast record, which every subtask sees."""
+        """Yield the results for a broadcast record, which every subtask sees."""
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
@@ -90,34 +90,34 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
 
         @abstractmethod
         def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]) -> None:
-            """Calls ``function(key, state)`` for every key of this subtask that has the state."""
+            """Call ``function(key, state)`` for every key of this subtask that has the state."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
         """Tells about a record of the keyed stream."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
-            """Returns access to time and to the timers of the current key."""
+            """Return access to time and to the timers of the current key."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
-            """Returns the key of the record or timer."""
+            """Return the key of the record or timer."""
 
     class OnTimerContext(ReadOnlyContext):
         """Tells about the timer that fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Returns whether the timer is one of event time or of processing time."""
+            """Return whether the timer is one of event time or of processing time."""
 
     @abstractmethod
     def process_element(self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext) -> Outputs[OUT]:
-        """Yields the results for a record of the keyed stream."""
+        """Yield the results for a record of the keyed stream."""
 
     @abstractmethod
     def process_broadcast_element(self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context) -> Outputs[OUT]:
-        """Yields the results for a broadcast record, which every subtask sees."""
+        """Yield the results for a broadcast record, which every subtask sees."""
 
     def on_timer(self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext) -> Outputs[OUT]:
-        """Yields the results for a timer; ``timestamp`` is the time it was set for."""
+        """Yield the results for a timer; ``timestamp`` is the time it was set for."""
         return ()

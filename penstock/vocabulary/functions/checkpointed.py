@@ -22,11 +22,11 @@ class FunctionSnapshotContext(ABC):
 
     @abstractmethod
     def get_checkpoint_id(self) -> int:
-        """Returns the id of the checkpoint; ids increase."""
+        """Return the id of the checkpoint; ids increase."""
 
     @abstractmethod
     def get_checkpoint_timestamp(self) -> int:
-        """Returns when the checkpoint was triggered, in milliseconds since the epoch."""
+        """Return when the checkpoint was triggered, in milliseconds since the epoch."""
 
 
 class FunctionInitializationContext(ABC):
@@ -34,19 +34,19 @@ class FunctionInitializationContext(ABC):
 
     @abstractmethod
     def is_restored(self) -> bool:
-        """Returns whether the function starts from a checkpoint or savepoint."""
+        """Return whether the function starts from a checkpoint or savepoint."""
 
     @abstractmethod
     def get_restored_checkpoint_id(self) -> int | None:
-        """Returns the id of the restored checkpoint, None on a fresh start."""
+        """Return the id of the restored checkpoint, None on a fresh start."""
 
     @abstractmethod
     def get_operator_state_store(self) -> OperatorStateStore:
-        """Returns the store of state that belongs to the subtask."""
+        """Return the store of state that belongs to the subtask."""
 
     @abstractmethod
     def get_keyed_state_store(self) -> KeyedStateStore:
-        """Returns the store of state that belongs to keys; only on keyed streams."""
+        """Return the store of state that belongs to keys; only on keyed streams."""
 
 
 class CheckpointedFunction(ABC):
@@ -54,11 +54,11 @@ class CheckpointedFunction(ABC):
 
     @abstractmethod
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
-        """Brings the state handles up to date; runs when a checkpoint barrier passes."""
+        """Bring the state handles up to date; run when a checkpoint barrier passes."""
 
     @abstractmethod
     def initialize_state(self, context: FunctionInitializationContext) -> None:
-        """Gets the state handles and reads back what was restored; runs before ``open``."""
+        """Get the state handles and read back what was restored; run before ``open``."""
 
 
 class CheckpointListener(ABC):
@@ -66,7 +66,7 @@ class CheckpointListener(ABC):
 
     @abstractmethod
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Is called after all subtasks have completed the checkpoint; may be skipped if a later one completes."""
+        """Take note that all subtasks have completed the checkpoint; may be skipped if a later one completes."""
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:  # noqa: B027 - most listeners do not care
-        """Is called after the checkpoint was given up."""
+        """Take note that the checkpoint was given up."""

@@ -32,25 +32,25 @@ class KeyedStateStore(ABC):
 
     @abstractmethod
     def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
-        """Returns the handle of a state with one value per key."""
+        """Return the handle of a state with one value per key."""
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """Returns the handle of a state with a list per key."""
+        """Return the handle of a state with a list per key."""
 
     @abstractmethod
     def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
-        """Returns the handle of a state with a map per key."""
+        """Return the handle of a state with a map per key."""
 
     @abstractmethod
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
-        """Returns the handle of a state that reduces what is added to one value per key."""
+        """Return the handle of a state that reduces what is added to one value per key."""
 
     @abstractmethod
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor[IN, ACC, OUT]
     ) -> AggregatingState[IN, OUT]:
-        """Returns the handle of a state that aggregates what is added per key."""
+        """Return the handle of a state that aggregates what is added per key."""
 
 
 class RuntimeContext(KeyedStateStore):
@@ -58,39 +58,39 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_task_name(self) -> str:
-        """Returns the name of the step the function belongs to."""
+        """Return the name of the step the function belongs to."""
 
     @abstractmethod
     def get_number_of_parallel_subtasks(self) -> int:
-        """Returns the parallelism of the step."""
+        """Return the parallelism of the step."""
 
     @abstractmethod
     def get_max_number_of_parallel_subtasks(self) -> int:
-        """Returns the number of key groups, the upper bound of the parallelism."""
+        """Return the number of key groups, the upper bound of the parallelism."""
 
     @abstractmethod
     def get_index_of_this_subtask(self) -> int:
-        """Returns the number of this subtask, from 0 to the parallelism minus 1."""
+        """Return the number of this subtask, from 0 to the parallelism minus 1."""
 
     @abstractmethod
     def get_attempt_number(self) -> int:
-        """Returns how often the job has been restarted, 0 for the first run."""
+        """Return how often the job has been restarted, 0 for the first run."""
 
     @abstractmethod
     def get_task_name_with_subtasks(self) -> str:
-        """Returns the name with the subtask, for example ``Map (3/6)``."""
+        """Return the name with the subtask, for example ``Map (3/6)``."""
 
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """Returns a global job parameter, or ``default_value`` if it is not set."""
+        """Return a global job parameter, or ``default_value`` if it is not set."""
 
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
-        """Returns the metric group of the step, where counters, gauges, meters and distributions are registered."""
+        """Return the metric group of the step, where counters, gauges, meters and distributions are registered."""
 
     @abstractmethod
     def get_execution_config(self) -> ExecutionConfig:
-        """Returns the execution config of the job."""
+        """Return the execution config of the job."""
 
 
 class TimerService(ABC):
@@ -101,24 +101,24 @@ class TimerService(ABC):
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """Returns the clock's time."""
+        """Return the clock's time."""
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """Returns the event time that this subtask has reached."""
+        """Return the event time that this subtask has reached."""
 
     @abstractmethod
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Sets a timer that fires when the clock reaches ``timestamp``."""
+        """Set a timer that fires when the clock reaches ``timestamp``."""
 
     @abstractmethod
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Sets a timer that fires when the watermark reaches ``timestamp``."""
+        """Set a timer that fires when the watermark reaches ``timestamp``."""
 
     @abstractmethod
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Deletes the processing-time timer of that time; without such a timer nothing happens."""
+        """Delete the processing-time timer of that time; without such a timer nothing happens."""
 
     @abstractmethod
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Deletes the event-time timer of that time; without such a timer nothing happens."""
+        """Delete the event-time timer of that time; without such a timer nothing happens."""

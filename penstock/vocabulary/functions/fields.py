@@ -48,7 +48,7 @@ class FieldReducer:
         return f"{self.kind}({self.position!r})"
 
     def check(self, record: Any) -> None:
-        """Refuses a record that has no such field, or one that cannot be summed or compared.
+        """Refuse a record that has no such field, or one that cannot be summed or compared.
 
         Raises:
             UnusableValueError: The record cannot be aggregated.

@@ -26,12 +26,12 @@ class OutputTag(Generic[X]):
     """Whether this process has ever held a tag: where it has not, no result needs to be looked at for one."""
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Remembers that there are tags; unpickling comes through here as well."""
+        """Remember that there are tags; unpickling comes through here as well."""
         OutputTag.is_used = True
         return super().__new__(cls)
 
     def __init__(self, tag_id: str, type_info: TypeInformation | None = None) -> None:
-        """Makes a tag with a non-empty id and, optionally, the type of the records it carries."""
+        """Make a tag with a non-empty id and, optionally, the type of the records it carries."""
         require_instance(tag_id, str, "The id of an OutputTag must be a str, for example OutputTag('late').")
         if not tag_id:
             msg = "The id of an OutputTag must not be empty: give the side output a name."
@@ -40,15 +40,15 @@ class OutputTag(Generic[X]):
         self.type_info = type_info
 
     def __eq__(self, other: object) -> bool:
-        """Is true for another tag with the same id."""
+        """Tell whether the other one is a tag with the same id."""
         return isinstance(other, OutputTag) and other.tag_id == self.tag_id
 
     def __hash__(self) -> int:
-        """Hashes by id."""
+        """Hash by id."""
         return hash(self.tag_id)
 
     def __repr__(self) -> str:
-        """Shows the id."""
+        """Show the id."""
         return f"OutputTag({self.tag_id!r})"
 
 

@@ -40,15 +40,15 @@ class ProcessContext(ABC):
 
     @abstractmethod
     def timestamp(self) -> int | None:
-        """Returns the event time of the record, or the time of the firing timer; None if the record has none."""
+        """Return the event time of the record, or the time of the firing timer; None if the record has none."""
 
     @abstractmethod
     def timer_service(self) -> TimerService:
-        """Returns access to time and, on keyed streams, to timers."""
+        """Return access to time and, on keyed streams, to timers."""
 
     @abstractmethod
     def output(self, output_tag: OutputTag[X], value: X) -> None:
-        """Sends ``value`` to the side output of that tag."""
+        """Send ``value`` to the side output of that tag."""
 
 
 class ProcessFunction(Function, Generic[IN_contra, OUT_co]):
@@ -62,14 +62,14 @@ class ProcessFunction(Function, Generic[IN_contra, OUT_co]):
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Returns whether the timer is one of event time or of processing time."""
+            """Return whether the timer is one of event time or of processing time."""
 
     @abstractmethod
     def process_element(self, value: IN_contra, ctx: ProcessFunction.Context) -> Outputs[OUT_co]:
-        """Yields the results for one record."""
+        """Yield the results for one record."""
 
     def on_timer(self, timestamp: int, ctx: ProcessFunction.OnTimerContext) -> Outputs[OUT_co]:
-        """Yields the results for a timer; ``timestamp`` is the time it was set for."""
+        """Yield the results for a timer; ``timestamp`` is the time it was set for."""
         return ()
 
 
@@ -81,21 +81,21 @@ class KeyedProcessFunction(Function, Generic[KEY, IN_contra, OUT_co]):
 
         @abstractmethod
         def get_current_key(self) -> Any:
-            """Returns the key of the record or timer."""
+            """Return the key of the record or timer."""
 
     class OnTimerContext(Context):
         """Tells about the timer that fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Returns whether the timer is one of event time or of processing time."""
+            """Return whether the timer is one of event time or of processing time."""
 
     @abstractmethod
     def process_element(self, value: IN_contra, ctx: KeyedProcessFunction.Context) -> Outputs[OUT_co]:
-        """Yields the results for one record."""
+        """Yield the results for one record."""
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Outputs[OUT_co]:
-        """Yields the results for a timer; ``timestamp`` is the time it was set for."""
+        """Yield the results for a timer; ``timestamp`` is the time it was set for."""
         return ()
 
 
@@ -110,18 +110,18 @@ class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Returns whether the timer is one of event time or of processing time."""
+            """Return whether the timer is one of event time or of processing time."""
 
     @abstractmethod
     def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Outputs[OUT]:
-        """Yields the results for a record of the first stream."""
+        """Yield the results for a record of the first stream."""
 
     @abstractmethod
     def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Outputs[OUT]:
-        """Yields the results for a record of the second stream."""
+        """Yield the results for a record of the second stream."""
 
     def on_timer(self, timestamp: int, ctx: CoProcessFunction.OnTimerContext) -> Outputs[OUT]:
-        """Yields the results for a timer; ``timestamp`` is the time it was set for."""
+        """Yield the results for a timer; ``timestamp`` is the time it was set for."""
         return ()
 
 
@@ -133,25 +133,25 @@ class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
 
         @abstractmethod
         def get_current_key(self) -> Any:
-            """Returns the key of the record or timer."""
+            """Return the key of the record or timer."""
 
     class OnTimerContext(Context):
         """Tells about the timer that fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Returns whether the timer is one of event time or of processing time."""
+            """Return whether the timer is one of event time or of processing time."""
 
     @abstractmethod
     def process_element1(self, value: IN1, ctx: KeyedCoProcessFunction.Context) -> Outputs[OUT]:
-        """Yields the results for a record of the first stream."""
+        """Yield the results for a record of the first stream."""
 
     @abstractmethod
     def process_element2(self, value: IN2, ctx: KeyedCoProcessFunction.Context) -> Outputs[OUT]:
-        """Yields the results for a record of the second stream."""
+        """Yield the results for a record of the second stream."""
 
     def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Outputs[OUT]:
-        """Yields the results for a timer; ``timestamp`` is the time it was set for."""
+        """Yield the results for a timer; ``timestamp`` is the time it was set for."""
         return ()
 
 
@@ -163,20 +163,20 @@ class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
 
         @abstractmethod
         def get_left_timestamp(self) -> int:
-            """Returns the event time of the left record."""
+            """Return the event time of the left record."""
 
         @abstractmethod
         def get_right_timestamp(self) -> int:
-            """Returns the event time of the right record."""
+            """Return the event time of the right record."""
 
         @abstractmethod
         def get_timestamp(self) -> int:
-            """Returns the event time of the results, the later one of the pair."""
+            """Return the event time of the results, the later one of the pair."""
 
         @abstractmethod
         def output(self, output_tag: OutputTag[X], value: X) -> None:
-            """Sends ``value`` to the side output of that tag."""
+            """Send ``value`` to the side output of that tag."""
 
     @abstractmethod
     def process_element(self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context) -> Outputs[OUT]:
-        """Yields the results for one pair."""
+        """Yield the results for one pair."""

@@ -35,7 +35,7 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
-        """Yields the results for one firing of the window."""
+        """Yield the results for one firing of the window."""
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
@@ -43,14 +43,14 @@ class AllWindowFunction(Function, Generic[IN, OUT, W]):
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
-        """Yields the results for one firing of the window."""
+        """Yield the results for one firing of the window."""
 
 
 class PassThroughWindowFunction(WindowFunction[IN, IN, KEY, W]):
     """Emits what is in the window unchanged."""
 
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
-        """Yields the inputs."""
+        """Yield the inputs."""
         yield from inputs
 
 
@@ -58,7 +58,7 @@ class PassThroughAllWindowFunction(AllWindowFunction[IN, IN, W]):
     """Emits what is in the window unchanged."""
 
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
-        """Yields the inputs."""
+        """Yield the inputs."""
         yield from inputs
 
 
@@ -70,34 +70,34 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
         @abstractmethod
         def window(self) -> W2:
-            """Returns the window."""
+            """Return the window."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """Returns the clock's time."""
+            """Return the clock's time."""
 
         @abstractmethod
         def current_watermark(self) -> int:
-            """Returns the event time that this subtask has reached."""
+            """Return the event time that this subtask has reached."""
 
         @abstractmethod
         def window_state(self) -> KeyedStateStore:
-            """Returns state of this key and window; whoever uses it frees it in ``clear``."""
+            """Return state of this key and window; whoever uses it frees it in ``clear``."""
 
         @abstractmethod
         def global_state(self) -> KeyedStateStore:
-            """Returns state of this key that all its windows share."""
+            """Return state of this key that all its windows share."""
 
         @abstractmethod
         def output(self, output_tag: OutputTag[X], value: X) -> None:
-            """Sends ``value`` to the side output of that tag."""
+            """Send ``value`` to the side output of that tag."""
 
     @abstractmethod
     def process(self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]) -> Outputs[OUT]:
-        """Yields the results for one firing of the window."""
+        """Yield the results for one firing of the window."""
 
     def clear(self, context: ProcessWindowFunction.Context[W]) -> None:
-        """Frees state kept per window when the window is removed."""
+        """Free state kept per window when the window is removed."""
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
@@ -108,23 +108,23 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
 
         @abstractmethod
         def window(self) -> W2:
-            """Returns the window."""
+            """Return the window."""
 
         @abstractmethod
         def window_state(self) -> KeyedStateStore:
-            """Returns state of this window; whoever uses it frees it in ``clear``."""
+            """Return state of this window; whoever uses it frees it in ``clear``."""
 
         @abstractmethod
         def global_state(self) -> KeyedStateStore:
-            """Returns state that all windows share."""
+            """Return state that all windows share."""
 
         @abstractmethod
         def output(self, output_tag: OutputTag[X], value: X) -> None:
-            """Sends ``value`` to the side output of that tag."""
+            """Send ``value`` to the side output of that tag."""
 
     @abstractmethod
     def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Outputs[OUT]:
-        """Yields the results for one firing of the window."""
+        """Yield the results for one firing of the window."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[W]) -> None:
-        """Frees state kept per window when the window is removed."""
+        """Free state kept per window when the window is removed."""

@@ -30,7 +30,7 @@ class CheckpointStorage(ABC):  # noqa: B024 - a kind of storage is its data; who
 
     @staticmethod
     def from_configuration(configuration: Configuration) -> CheckpointStorage | None:
-        """Returns the storage that `execution.checkpointing.dir` and `.storage` ask for, or None if nothing is set."""
+        """Return the storage that `execution.checkpointing.dir` and `.storage` ask for, or None if nothing is set."""
         directory = _first(configuration, _DIRECTORY_KEYS)
         savepoints = _first(configuration, _SAVEPOINT_KEYS)
         kind = _first(configuration, _STORAGE_KEYS) or ("filesystem" if directory else None)
@@ -70,7 +70,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         *,
         savepoint_path: str | None = None,
     ) -> None:
-        """Creates the description; `checkpoint_path` is where the metadata of retained checkpoints goes."""
+        """Create the description; `checkpoint_path` is where the metadata of retained checkpoints goes."""
         self._checkpoint_path = checkpoint_path
         self._max_state_size = self.DEFAULT_MAX_STATE_SIZE if max_state_size is None else max_state_size
         self._savepoint_path = savepoint_path
@@ -79,15 +79,15 @@ class JobManagerCheckpointStorage(CheckpointStorage):
             raise ValueError(msg)
 
     def get_checkpoint_path(self) -> str | None:
-        """Returns the directory of the metadata of retained checkpoints, if any."""
+        """Return the directory of the metadata of retained checkpoints, if any."""
         return self._checkpoint_path
 
     def get_max_state_size(self) -> int:
-        """Returns how many bytes one state may have."""
+        """Return how many bytes one state may have."""
         return self._max_state_size
 
     def get_savepoint_path(self) -> str | None:
-        """Returns the directory of savepoints, if any."""
+        """Return the directory of savepoints, if any."""
         return self._savepoint_path
 
 
@@ -107,7 +107,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         *,
         savepoint_path: str | None = None,
     ) -> None:
-        """Creates the description; state below `file_state_size_threshold` bytes goes into the metadata file.
+        """Create the description; state below `file_state_size_threshold` bytes goes into the metadata file.
 
         A `write_buffer_size` is refused: there is no buffer between state and its file.
         """
@@ -127,7 +127,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._savepoint_path = savepoint_path
 
     def configured(self, configuration: Configuration) -> FileSystemCheckpointStorage:
-        """Returns this storage with the threshold that `configuration` asks for; other settings stay."""
+        """Return this storage with the threshold that `configuration` asks for; other settings stay."""
         threshold = configuration.first_key(*_THRESHOLD_KEYS)
         return FileSystemCheckpointStorage(
             self._checkpoint_path,
@@ -136,19 +136,19 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         )
 
     def get_checkpoint_path(self) -> str:
-        """Returns the directory of checkpoints; each job gets its own directory in it."""
+        """Return the directory of checkpoints; each job gets its own directory in it."""
         return self._checkpoint_path
 
     def get_savepoint_path(self) -> str | None:
-        """Returns the directory of savepoints, if any."""
+        """Return the directory of savepoints, if any."""
         return self._savepoint_path
 
     def get_min_file_size_threshold(self) -> int:
-        """Returns below how many bytes state goes into the metadata file instead of a file of its own."""
+        """Return below how many bytes state goes into the metadata file instead of a file of its own."""
         return self._min_file_size_threshold
 
     def get_write_buffer_size(self) -> int:
-        """Returns Flink's default, at least the threshold: no other size can be asked for.
+        """Return Flink's default, at least the threshold: no other size can be asked for.
 
         State goes to its file in pieces of megabytes, without a buffer in between.
         """
@@ -162,11 +162,11 @@ class CustomCheckpointStorage(CheckpointStorage):
     """
 
     def __init__(self, factory: Callable[[], Any]) -> None:
-        """Creates the description; a job that asks for it is refused."""
+        """Create the description; a job that asks for it is refused."""
         self._factory = factory
 
     def get_factory(self) -> Callable[[], Any]:
-        """Returns the function that makes the storage."""
+        """Return the function that makes the storage."""
         return self._factory
 
 

@@ -32,7 +32,7 @@ class CheckpointConfig:
     UNLIMITED_TOLERABLE_FAILURE_NUMBER: ClassVar[int] = 2**31 - 1
 
     def __init__(self) -> None:
-        """Creates the settings of a job that sets nothing."""
+        """Create the settings of a job that sets nothing."""
         self._mode = self.DEFAULT_MODE
         self._interval = -1
         self._timeout = self.DEFAULT_TIMEOUT
@@ -48,120 +48,120 @@ class CheckpointConfig:
         self._storage: CheckpointStorage | None = None
 
     def is_checkpointing_enabled(self) -> bool:
-        """Tells whether checkpoints are taken at all."""
+        """Tell whether checkpoints are taken at all."""
         return self._interval > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """Returns how often a record may affect state after a recovery."""
+        """Return how often a record may affect state after a recovery."""
         return self._mode
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> None:
-        """Sets how often a record may affect state after a recovery."""
+        """Set how often a record may affect state after a recovery."""
         require_instance(checkpointing_mode, CheckpointingMode, "The checkpointing mode must be a CheckpointingMode.")
         _require_exactly_once(checkpointing_mode, unaligned=self._unaligned)
         self._mode = checkpointing_mode
 
     def get_checkpoint_interval(self) -> int:
-        """Returns the milliseconds from the start of a checkpoint to the start of the next, or -1 if it is off."""
+        """Return the milliseconds from the start of a checkpoint to the start of the next, or -1 if it is off."""
         return self._interval
 
     def set_checkpoint_interval(self, checkpoint_interval: TimeLength) -> None:
-        """Sets the milliseconds from the start of a checkpoint to the start of the next."""
+        """Set the milliseconds from the start of a checkpoint to the start of the next."""
         self._interval = _at_least(to_millis(checkpoint_interval), _SHORTEST_MS, "The checkpoint interval", " ms")
 
     def get_checkpoint_timeout(self) -> int:
-        """Returns after how many milliseconds a checkpoint that is not complete is given up."""
+        """Return after how many milliseconds a checkpoint that is not complete is given up."""
         return self._timeout
 
     def set_checkpoint_timeout(self, checkpoint_timeout: TimeLength) -> None:
-        """Sets after how many milliseconds a checkpoint that is not complete is given up."""
+        """Set after how many milliseconds a checkpoint that is not complete is given up."""
         self._timeout = _at_least(to_millis(checkpoint_timeout), _SHORTEST_MS, "The checkpoint timeout", " ms")
 
     def get_min_pause_between_checkpoints(self) -> int:
-        """Returns the milliseconds that must pass from the end of a checkpoint to the start of the next."""
+        """Return the milliseconds that must pass from the end of a checkpoint to the start of the next."""
         return self._min_pause
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: TimeLength) -> None:
-        """Sets the milliseconds that must pass from the end of a checkpoint to the start of the next.
+        """Set the milliseconds that must pass from the end of a checkpoint to the start of the next.
 
         A pause that is longer than the interval wins.
         """
         self._min_pause = _at_least(to_millis(min_pause_between_checkpoints), 0, "The pause between checkpoints", " ms")
 
     def get_max_concurrent_checkpoints(self) -> int:
-        """Returns how many checkpoints may be under way at the same time."""
+        """Return how many checkpoints may be under way at the same time."""
         return self._max_concurrent
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> None:
-        """Sets how many checkpoints may be under way at the same time."""
+        """Set how many checkpoints may be under way at the same time."""
         number = _at_least(max_concurrent_checkpoints, 1, "The number of concurrent checkpoints")
         _require_one_at_a_time(number, unaligned=self._unaligned)
         self._max_concurrent = number
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        """Returns how many checkpoints in a row may fail without failing the job."""
+        """Return how many checkpoints in a row may fail without failing the job."""
         return self._tolerable_failures
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> None:
-        """Sets how many checkpoints in a row may fail without failing the job."""
+        """Set how many checkpoints in a row may fail without failing the job."""
         self._tolerable_failures = _at_least(
             tolerable_checkpoint_failure_number, 0, "The number of tolerable checkpoint failures"
         )
 
     def is_fail_on_checkpointing_errors(self) -> bool:
-        """Tells whether the first checkpoint that fails also fails the job."""
+        """Tell whether the first checkpoint that fails also fails the job."""
         return self._tolerable_failures == 0
 
     def set_fail_on_checkpointing_errors(self, fail_on_checkpointing_errors: bool) -> None:  # noqa: FBT001
-        """Tolerates no failed checkpoint at all, or any number of them."""
+        """Tolerate no failed checkpoint at all, or any number of them."""
         self._tolerable_failures = 0 if fail_on_checkpointing_errors else self.UNLIMITED_TOLERABLE_FAILURE_NUMBER
 
     def is_externalized_checkpoints_enabled(self) -> bool:
-        """Tells whether completed checkpoints may outlive the job."""
+        """Tell whether completed checkpoints may outlive the job."""
         return self._retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """Returns what becomes of completed checkpoints when the job ends."""
+        """Return what becomes of completed checkpoints when the job ends."""
         return self._retention
 
     def set_externalized_checkpoint_retention(self, retention_mode: ExternalizedCheckpointRetention) -> None:
-        """Sets what becomes of completed checkpoints when the job ends."""
+        """Set what becomes of completed checkpoints when the job ends."""
         message = "The retention of checkpoints must be an ExternalizedCheckpointRetention."
         require_instance(retention_mode, ExternalizedCheckpointRetention, message)
         self._retention = retention_mode
 
     def enable_externalized_checkpoints(self, cleanup_mode: ExternalizedCheckpointRetention) -> None:
-        """Does what `set_externalized_checkpoint_retention` does, under its older name."""
+        """Do what `set_externalized_checkpoint_retention` does, under its older name."""
         self.set_externalized_checkpoint_retention(cleanup_mode)
 
     def get_num_retained_checkpoints(self) -> int:
-        """Returns how many completed checkpoints are kept."""
+        """Return how many completed checkpoints are kept."""
         return self._num_retained
 
     def set_num_retained_checkpoints(self, num_retained: int) -> None:
-        """Sets how many completed checkpoints are kept; older ones are deleted."""
+        """Set how many completed checkpoints are kept; older ones are deleted."""
         self._num_retained = _at_least(num_retained, 1, "The number of retained checkpoints")
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Tells whether barriers may overtake records, which then become part of the checkpoint."""
+        """Tell whether barriers may overtake records, which then become part of the checkpoint."""
         return self._unaligned
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> None:  # noqa: FBT001, FBT002 - PyFlink's
-        """Lets barriers overtake records, which needs EXACTLY_ONCE and one checkpoint at a time."""
+        """Let barriers overtake records, which needs EXACTLY_ONCE and one checkpoint at a time."""
         _require_exactly_once(self._mode, unaligned=enabled)
         _require_one_at_a_time(self._max_concurrent, unaligned=enabled)
         self._unaligned = enabled
 
     def disable_unaligned_checkpoints(self) -> None:
-        """Takes back `enable_unaligned_checkpoints`."""
+        """Take back `enable_unaligned_checkpoints`."""
         self.enable_unaligned_checkpoints(enabled=False)
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """Tells whether jobs with `partition_custom` may have unaligned checkpoints, too."""
+        """Tell whether jobs with `partition_custom` may have unaligned checkpoints, too."""
         return self._force_unaligned
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Sets whether jobs with `partition_custom` may have unaligned checkpoints, too.
+        """Set whether jobs with `partition_custom` may have unaligned checkpoints, too.
 
         They are refused otherwise, as in Flink: records in flight go to other subtasks after a rescaling, and where a
         partitioner of the program would send them is not known.
@@ -169,43 +169,43 @@ class CheckpointConfig:
         self._force_unaligned = force_unaligned_checkpoints
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        """Returns how long an unaligned checkpoint tries to be an aligned one; 0 is not at all."""
+        """Return how long an unaligned checkpoint tries to be an aligned one; 0 is not at all."""
         return self._aligned_timeout
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: TimeLength) -> None:
-        """Sets how long an unaligned checkpoint tries to be an aligned one; 0 is not at all."""
+        """Set how long an unaligned checkpoint tries to be an aligned one; 0 is not at all."""
         millis = _at_least(to_millis(alignment_timeout), 0, "The timeout of aligned checkpoints", " ms")
         self._aligned_timeout = Duration.of_millis(millis)
 
     def get_alignment_timeout(self) -> Duration:
-        """Returns what `get_aligned_checkpoint_timeout` returns, under its older name."""
+        """Return what `get_aligned_checkpoint_timeout` returns, under its older name."""
         return self.get_aligned_checkpoint_timeout()
 
     def set_alignment_timeout(self, alignment_timeout: TimeLength) -> None:
-        """Does what `set_aligned_checkpoint_timeout` does, under its older name."""
+        """Do what `set_aligned_checkpoint_timeout` does, under its older name."""
         self.set_aligned_checkpoint_timeout(alignment_timeout)
 
     def is_checkpointing_after_tasks_finish(self) -> bool:
-        """Tells whether checkpoints are still taken when some subtasks have processed all their input.
+        """Tell whether checkpoints are still taken when some subtasks have processed all their input.
 
         If not, what a sink that commits with checkpoints got after the last one stays uncommitted when the job ends.
         """
         return self._after_tasks_finish
 
     def get_checkpoint_storage(self) -> CheckpointStorage | None:
-        """Returns where checkpoints are kept, or None if the program does not say."""
+        """Return where checkpoints are kept, or None if the program does not say."""
         return self._storage
 
     def set_checkpoint_storage(self, storage: CheckpointStorage | str) -> None:
-        """Sets where checkpoints are kept; a string is a directory."""
+        """Set where checkpoints are kept; a string is a directory."""
         self._storage = FileSystemCheckpointStorage(storage) if isinstance(storage, str) else storage
 
     def set_checkpoint_storage_dir(self, checkpoint_path: str) -> None:
-        """Keeps checkpoints as files below a directory."""
+        """Keep checkpoints as files below a directory."""
         self.set_checkpoint_storage(checkpoint_path)
 
     def configure(self, configuration: Configuration) -> None:
-        """Takes over the settings that `configuration` holds under Flink's keys; other settings stay."""
+        """Take over the settings that `configuration` holds under Flink's keys; other settings stay."""
         if configuration.contains_key(_KEY + "interval"):
             self.set_checkpoint_interval(configuration.get_millis(_KEY + "interval", 0))
         mode = configuration.get_string(_KEY + "mode", None)

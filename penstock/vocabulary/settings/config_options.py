@@ -19,15 +19,15 @@ class ConfigOption(Generic[T]):
     fallback: T | None = None
 
     def key(self) -> str:
-        """Returns the configuration key."""
+        """Return the configuration key."""
         return self.option_key
 
     def has_default_value(self) -> bool:
-        """Tells whether the option has a value when nobody sets it."""
+        """Tell whether the option has a value when nobody sets it."""
         return self.fallback is not None
 
     def default_value(self) -> T | None:
-        """Returns the value the option has when nobody sets it, or None."""
+        """Return the value the option has when nobody sets it, or None."""
         return self.fallback
 
 
@@ -44,50 +44,50 @@ class ConfigOptions:
         """The first step of building an option: its key is known, its type is not."""
 
         def __init__(self, key: str) -> None:
-            """Creates the builder; `ConfigOptions.key(...)` reads better."""
+            """Create the builder; `ConfigOptions.key(...)` reads better."""
             self._key = key
 
         def boolean_type(self) -> ConfigOptions.TypedConfigOptionBuilder[bool]:
-            """Makes the option a bool."""
+            """Make the option a bool."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, bool)
 
         def int_type(self) -> ConfigOptions.TypedConfigOptionBuilder[int]:
-            """Makes the option an int."""
+            """Make the option an int."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, int)
 
         def long_type(self) -> ConfigOptions.TypedConfigOptionBuilder[int]:
-            """Makes the option an int."""
+            """Make the option an int."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, int)
 
         def float_type(self) -> ConfigOptions.TypedConfigOptionBuilder[float]:
-            """Makes the option a float."""
+            """Make the option a float."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, float)
 
         def double_type(self) -> ConfigOptions.TypedConfigOptionBuilder[float]:
-            """Makes the option a float."""
+            """Make the option a float."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, float)
 
         def string_type(self) -> ConfigOptions.TypedConfigOptionBuilder[str]:
-            """Makes the option a str."""
+            """Make the option a str."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, str)
 
     class TypedConfigOptionBuilder(Generic[T]):
         """The second step of building an option: its type is known, its fallback is not."""
 
         def __init__(self, key: str, value_type: type[T]) -> None:
-            """Creates the builder; `ConfigOptions.key(...)` reads better."""
+            """Create the builder; `ConfigOptions.key(...)` reads better."""
             self._key = key
             self._value_type: type[T] = value_type
 
         def default_value(self, value: T) -> ConfigOption[T]:
-            """Returns the option with `value` as its fallback."""
+            """Return the option with `value` as its fallback."""
             return ConfigOption(self._key, self._value_type, value)
 
         def no_default_value(self) -> ConfigOption[T]:
-            """Returns the option without a fallback."""
+            """Return the option without a fallback."""
             return ConfigOption(self._key, self._value_type)
 
     @staticmethod
     def key(key: str) -> OptionBuilder:
-        """Begins an option with the given key."""
+        """Begin an option with the given key."""
         return ConfigOptions.OptionBuilder(key)

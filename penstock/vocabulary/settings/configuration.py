@@ -37,114 +37,114 @@ class Configuration:
     """
 
     def __init__(self, other: Configuration | None = None) -> None:
-        """Creates an empty configuration, or a copy of `other`."""
+        """Create an empty configuration, or a copy of `other`."""
         self._values: dict[str, Any] = dict(other._values) if other is not None else {}
 
     @classmethod
     def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
-        """Returns a configuration with the entries of `map`."""
+        """Return a configuration with the entries of `map`."""
         configuration = cls()
         for key, value in map.items():
             configuration._set(key, value)
         return configuration
 
     def get(self, option: ConfigOption[OptionValue]) -> OptionValue | None:
-        """Returns the value of `option`, its fallback if it is not set, None if it has no fallback."""
+        """Return the value of `option`, its fallback if it is not set, None if it has no fallback."""
         parse: Callable[[Any], Any] = _PARSERS[option.value_type]
         return self._read(option.key(), option.default_value(), parse)
 
     def set(self, option: ConfigOption[OptionValue], value: OptionValue) -> Configuration:
-        """Sets the value of `option` and returns this configuration."""
+        """Set the value of `option` and return this configuration."""
         self._set(option.key(), value)
         return self
 
     def get_string(self, key: str, default_value: str | None) -> str | None:
-        """Returns the value of `key` as text, or `default_value` if it is not set."""
+        """Return the value of `key` as text, or `default_value` if it is not set."""
         return self._read(key, default_value, _to_text)
 
     def set_string(self, key: str, value: str) -> None:
-        """Sets `key` to a text."""
+        """Set `key` to a text."""
         self._set(key, value)
 
     def get_integer(self, key: str, default_value: int) -> int:
-        """Returns the value of `key` as an int, or `default_value` if it is not set."""
+        """Return the value of `key` as an int, or `default_value` if it is not set."""
         return self._read(key, default_value, _to_int)
 
     def set_integer(self, key: str, value: int) -> None:
-        """Sets `key` to a whole number."""
+        """Set `key` to a whole number."""
         self._set(key, value)
 
     def get_boolean(self, key: str, default_value: bool) -> bool:  # noqa: FBT001
-        """Returns the value of `key` as a bool, or `default_value` if it is not set."""
+        """Return the value of `key` as a bool, or `default_value` if it is not set."""
         return self._read(key, default_value, _to_bool)
 
     def set_boolean(self, key: str, value: bool) -> None:  # noqa: FBT001
-        """Sets `key` to true or false."""
+        """Set `key` to true or false."""
         self._set(key, value)
 
     def get_float(self, key: str, default_value: float) -> float:
-        """Returns the value of `key` as a float, or `default_value` if it is not set."""
+        """Return the value of `key` as a float, or `default_value` if it is not set."""
         return self._read(key, float(default_value), _to_float)
 
     def set_float(self, key: str, value: float) -> None:
-        """Sets `key` to a number."""
+        """Set `key` to a number."""
         self._set(key, float(value))
 
     def get_bytearray(self, key: str, default_value: bytes | bytearray) -> bytearray:
-        """Returns the bytes of `key` (text is read as base64), or `default_value` if it is not set."""
+        """Return the bytes of `key` (text is read as base64), or `default_value` if it is not set."""
         return self._read(key, bytearray(default_value), _to_bytes)
 
     def set_bytearray(self, key: str, value: bytes | bytearray) -> None:
-        """Sets `key` to bytes."""
+        """Set `key` to bytes."""
         self._set(key, bytes(value))
 
     def get_millis(self, key: str, default_value: int) -> int:
-        """Returns the length of time of `key` in milliseconds, or `default_value` if it is not set."""
+        """Return the length of time of `key` in milliseconds, or `default_value` if it is not set."""
         return self._read(key, default_value, _to_millis)
 
     def get_memory_size(self, key: str, default_value: int) -> int:
-        """Returns the bytes of `key`, written as `20 kb`, `64mb` or a plain number, or `default_value`."""
+        """Return the bytes of `key`, written as `20 kb`, `64mb` or a plain number, or `default_value`."""
         return self._read(key, default_value, _to_memory_size)
 
     def key_set(self) -> AbstractSet[str]:
-        """Returns the keys that are set."""
+        """Return the keys that are set."""
         return set(self._values)
 
     def contains_key(self, key: str) -> bool:
-        """Tells whether `key` is set."""
+        """Tell whether `key` is set."""
         return key in self._values
 
     def first_key(self, *keys: str) -> str | None:
-        """Returns the first of `keys` that is set; older names of an option come last."""
+        """Return the first of `keys` that is set; older names of an option come last."""
         return next((key for key in keys if key in self._values), None)
 
     def below(self, prefix: str) -> Configuration:
-        """Returns the entries whose keys begin with `prefix`, without it."""
+        """Return the entries whose keys begin with `prefix`, without it."""
         start = len(prefix)
         return Configuration.from_dict(
             {key[start:]: value for key, value in self._values.items() if key.startswith(prefix)}
         )
 
     def remove_config(self, key: str) -> bool:
-        """Removes `key` and tells whether it was set."""
+        """Remove `key` and tell whether it was set."""
         return self._values.pop(key, None) is not None
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> None:
-        """Adds every entry of `other`, with `prefix` put in front of its key."""
+        """Add every entry of `other`, with `prefix` put in front of its key."""
         for key, value in other._values.items():
             self._values[(prefix or "") + key] = value
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Adds every entry, as it was set, to `target_dict`."""
+        """Add every entry, as it was set, to `target_dict`."""
         target_dict.update(self._values)
 
     def to_dict(self) -> dict[str, str]:
-        """Returns every entry as text, in the form that `from_dict` reads back."""
+        """Return every entry as text, in the form that `from_dict` reads back."""
         return {key: _to_text(value) for key, value in self._values.items()}
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """Returns the elements of a list written as `[a, b]` or as `a;b`."""
+        """Return the elements of a list written as `[a, b]` or as `a;b`."""
         text = value.strip()
         if not text:
             return []

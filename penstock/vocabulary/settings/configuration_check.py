@@ -23,7 +23,7 @@ _CLEARLY_MEANT = 0.85
 
 
 def check_configuration(configuration: Configuration) -> None:
-    """Refuses settings that cannot be had, and warns of keys that do nothing.
+    """Refuse settings that cannot be had, and warn of keys that do nothing.
 
     A key that begins like none of Flink's, and is not nearly one either, is the program's own and is let alone.
 

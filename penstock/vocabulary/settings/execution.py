@@ -30,7 +30,7 @@ class ExecutionConfig:
     """The parallelism is not known yet."""
 
     def __init__(self) -> None:
-        """Creates the settings of a job that sets nothing."""
+        """Create the settings of a job that sets nothing."""
         self._parallelism = ExecutionConfig.PARALLELISM_DEFAULT
         self._max_parallelism = -1
         self._auto_watermark_interval = 200
@@ -43,11 +43,11 @@ class ExecutionConfig:
         self._auto_generated_uids = True
 
     def get_parallelism(self) -> int:
-        """Returns the parallelism of steps that set none, or `PARALLELISM_DEFAULT`."""
+        """Return the parallelism of steps that set none, or `PARALLELISM_DEFAULT`."""
         return self._parallelism
 
     def set_parallelism(self, parallelism: int) -> ExecutionConfig:
-        """Sets the parallelism of steps that set none."""
+        """Set the parallelism of steps that set none."""
         if parallelism < 1 and parallelism not in (self.PARALLELISM_DEFAULT, self.PARALLELISM_UNKNOWN):
             msg = f"The parallelism is {parallelism}; it must be 1 or more, or ExecutionConfig.PARALLELISM_DEFAULT."
             raise ValueError(msg)
@@ -55,11 +55,11 @@ class ExecutionConfig:
         return self
 
     def get_max_parallelism(self) -> int:
-        """Returns the number of key groups, or -1 if it is left to the job."""
+        """Return the number of key groups, or -1 if it is left to the job."""
         return self._max_parallelism
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
-        """Sets the number of key groups, which bounds every later parallelism of a restored job."""
+        """Set the number of key groups, which bounds every later parallelism of a restored job."""
         if max_parallelism != -1 and not 1 <= max_parallelism <= _MAX_PARALLELISM_LIMIT:
             msg = f"The max parallelism is {max_parallelism}; it must be from 1 to {_MAX_PARALLELISM_LIMIT}."
             raise ValueError(msg)
@@ -67,39 +67,39 @@ class ExecutionConfig:
         return self
 
     def get_auto_watermark_interval(self) -> int:
-        """Returns how often, in milliseconds, periodic watermark generators are asked for a watermark."""
+        """Return how often, in milliseconds, periodic watermark generators are asked for a watermark."""
         return self._auto_watermark_interval
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Sets how often, in milliseconds, periodic watermark generators are asked; 0 switches them off."""
+        """Set how often, in milliseconds, periodic watermark generators are asked; 0 switches them off."""
         self._auto_watermark_interval = _at_least(interval, 0, "The auto watermark interval")
         return self
 
     def get_latency_tracking_interval(self) -> int:
-        """Returns 0: there are no latency markers."""
+        """Return 0: there are no latency markers."""
         return 0
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Takes 0 or less, which is off; everything else is refused, because there are no latency markers."""
+        """Take 0 or less, which is off; everything else is refused, because there are no latency markers."""
         if interval > 0:
             refuse("metrics.latency.interval")
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """Returns the milliseconds between two interrupts of a cancelled subtask that does not end."""
+        """Return the milliseconds between two interrupts of a cancelled subtask that does not end."""
         return self._task_cancellation_interval
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Sets the milliseconds between two interrupts of a cancelled subtask that does not end."""
+        """Set the milliseconds between two interrupts of a cancelled subtask that does not end."""
         self._task_cancellation_interval = _at_least(interval, 1, "The task cancellation interval")
         return self
 
     def get_task_cancellation_timeout(self) -> int:
-        """Returns after how many milliseconds a cancelled subtask that has not ended is ended with its process."""
+        """Return after how many milliseconds a cancelled subtask that has not ended is ended with its process."""
         return self._task_cancellation_timeout
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Sets after how many milliseconds a cancelled subtask that has not ended is ended with its process.
+        """Set after how many milliseconds a cancelled subtask that has not ended is ended with its process.
 
         0 waits without an end. It also holds for the other subtasks of a job after one of them has failed.
         """
@@ -107,122 +107,122 @@ class ExecutionConfig:
         return self
 
     def get_global_job_parameters(self) -> dict[str, str]:
-        """Returns the parameters that every function of the job can read."""
+        """Return the parameters that every function of the job can read."""
         return dict(self._global_job_parameters)
 
     def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, str]) -> ExecutionConfig:
-        """Sets the parameters that every function of the job can read."""
+        """Set the parameters that every function of the job can read."""
         self._global_job_parameters = {key: str(value) for key, value in global_job_parameters_dict.items()}
         return self
 
     def get_restart_strategy(self) -> RestartStrategyConfiguration:
-        """Returns what happens when the job fails."""
+        """Return what happens when the job fails."""
         return self._restart_strategy
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> ExecutionConfig:
-        """Sets what happens when the job fails."""
+        """Set what happens when the job fails."""
         self._restart_strategy = restart_strategy_configuration
         return self
 
     def is_use_snapshot_compression(self) -> bool:
-        """Tells whether savepoints and checkpoints of the heap are compressed; files of RocksDB are its own matter."""
+        """Tell whether savepoints and checkpoints of the heap are compressed; files of RocksDB are its own matter."""
         return self._use_snapshot_compression
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:  # noqa: FBT001
-        """Sets whether savepoints and checkpoints of the heap are compressed; files of RocksDB are its own matter."""
+        """Set whether savepoints and checkpoints of the heap are compressed; files of RocksDB are its own matter."""
         self._use_snapshot_compression = use_snapshot_compression
         return self
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Lets chained steps hand over the same object instead of a copy."""
+        """Let chained steps hand over the same object instead of a copy."""
         self._object_reuse = True
         return self
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Takes back `enable_object_reuse`."""
+        """Take back `enable_object_reuse`."""
         self._object_reuse = False
         return self
 
     def is_object_reuse_enabled(self) -> bool:
-        """Tells whether chained steps may hand over the same object."""
+        """Tell whether chained steps may hand over the same object."""
         return self._object_reuse
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
-        """Gives steps without a uid a generated one."""
+        """Give steps without a uid a generated one."""
         self._auto_generated_uids = True
         return self
 
     def disable_auto_generated_uids(self) -> ExecutionConfig:
-        """Refuses jobs in which a step has no uid of its own."""
+        """Refuse jobs in which a step has no uid of its own."""
         self._auto_generated_uids = False
         return self
 
     def has_auto_generated_uids_enabled(self) -> bool:
-        """Tells whether steps without a uid get a generated one."""
+        """Tell whether steps without a uid get a generated one."""
         return self._auto_generated_uids
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Says what holds: a Python function takes along only the variables that it uses."""
+        """Say what holds: a Python function takes along only the variables that it uses."""
         return self
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Is refused: Python functions cannot take along variables that they do not use."""
+        """Refuse: Python functions cannot take along variables that they do not use."""
         refuse("pipeline.closure-cleaner-level")
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """Returns true: functions take along only the variables that they use."""
+        """Return true: functions take along only the variables that they use."""
         return True
 
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Is refused: there is no Kryo here."""
+        """Refuse: there is no Kryo here."""
         refuse("pipeline.force-kryo")
 
     def disable_force_kryo(self) -> ExecutionConfig:
-        """Says what holds: Kryo is not used."""
+        """Say what holds: Kryo is not used."""
         return self
 
     def is_force_kryo_enabled(self) -> bool:
-        """Returns false: Kryo is not used."""
+        """Return false: Kryo is not used."""
         return False
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Is refused: there is no Avro serialiser for records here."""
+        """Refuse: there is no Avro serialiser for records here."""
         refuse("pipeline.force-avro")
 
     def disable_force_avro(self) -> ExecutionConfig:
-        """Says what holds: Avro is not used between steps."""
+        """Say what holds: Avro is not used between steps."""
         return self
 
     def is_force_avro_enabled(self) -> bool:
-        """Returns false: Avro is not used between steps."""
+        """Return false: Avro is not used between steps."""
         return False
 
     def enable_generic_types(self) -> ExecutionConfig:
-        """Says what holds: a record may be of any type that can be pickled."""
+        """Say what holds: a record may be of any type that can be pickled."""
         return self
 
     def disable_generic_types(self) -> ExecutionConfig:
-        """Is refused: records of every type are pickled, so all types would be refused."""
+        """Refuse: records of every type are pickled, so all types would be refused."""
         refuse("pipeline.generic-types")
 
     def has_generic_types_disabled(self) -> bool:
-        """Returns false: a record may be of any type that can be pickled."""
+        """Return false: a record may be of any type that can be pickled."""
         return False
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
-        """Returns the Kryo serialisers of the job: always none, because a Python runtime has no JVM classes."""
+        """Return the Kryo serialisers of the job: always none, because a Python runtime has no JVM classes."""
         return {}
 
     def get_registered_kryo_types(self) -> list[str]:
-        """Returns the types registered with Kryo: always none, because a Python runtime has no JVM classes."""
+        """Return the types registered with Kryo: always none, because a Python runtime has no JVM classes."""
         return []
 
     def get_registered_pojo_types(self) -> list[str]:
-        """Returns the registered POJO types: always none, because a Python runtime has no JVM classes."""
+        """Return the registered POJO types: always none, because a Python runtime has no JVM classes."""
         return []
 
     def configure(self, configuration: Configuration) -> None:
-        """Takes over the settings that `configuration` holds under Flink's keys; other settings stay."""
+        """Take over the settings that `configuration` holds under Flink's keys; other settings stay."""
         if configuration.contains_key("parallelism.default"):
             self.set_parallelism(configuration.get_integer("parallelism.default", 1))
         if configuration.contains_key("pipeline.max-parallelism"):

@@ -91,7 +91,7 @@ class RecoveryClaimMode(Enum):
 
     @staticmethod
     def of(name: str) -> RecoveryClaimMode:
-        """Returns the mode of a name, in any case.
+        """Return the mode of a name, in any case.
 
         Raises:
             ValueError: There is no such mode.
@@ -118,5 +118,5 @@ class CheckpointKind(Enum):
 
     @property
     def is_savepoint(self) -> bool:
-        """Tells whether the result belongs to the user."""
+        """Tell whether the result belongs to the user."""
         return self in (CheckpointKind.SAVEPOINT, CheckpointKind.STOP)

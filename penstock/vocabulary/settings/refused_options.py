@@ -197,7 +197,7 @@ not refused."""
 
 
 def refuse(key: str) -> NoReturn:
-    """Refuses a setting that cannot be had, with the reason.
+    """Refuse a setting that cannot be had, with the reason.
 
     Raises:
         ProgramError: Always.

@@ -23,7 +23,7 @@ class RestartStrategyConfiguration(ABC):
 
     @abstractmethod
     def get_description(self) -> str:
-        """Returns one sentence for the job page."""
+        """Return one sentence for the job page."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
@@ -48,36 +48,36 @@ class RestartStrategies:
         """The job fails for good at its first failure."""
 
         def get_description(self) -> str:
-            """Returns one sentence for the job page."""
+            """Return one sentence for the job page."""
             return "Restart deactivated."
 
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
         """The job leaves the choice to the configuration, and to checkpointing if that says nothing."""
 
         def get_description(self) -> str:
-            """Returns one sentence for the job page."""
+            """Return one sentence for the job page."""
             return "Cluster level default restart strategy"
 
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
         """The job restarts a given number of times, always after the same pause."""
 
         def __init__(self, restart_attempts: int, delay_between_attempts_interval: TimeLength) -> None:
-            """Creates the configuration of `restart_attempts` restarts with a pause before each."""
+            """Create the configuration of `restart_attempts` restarts with a pause before each."""
             self.restart_attempts = restart_attempts
             self.delay_ms = to_millis(delay_between_attempts_interval)
             _require(restart_attempts >= 0, "restart_attempts", restart_attempts, "0 or more")
             _require(self.delay_ms >= 0, "delay_between_attempts", self.delay_ms, "0 ms or more")
 
         def get_restart_attempts(self) -> int:
-            """Returns how often the job is restarted."""
+            """Return how often the job is restarted."""
             return self.restart_attempts
 
         def get_delay_between_attempts_interval(self) -> timedelta:
-            """Returns the pause before a restart."""
+            """Return the pause before a restart."""
             return timedelta(milliseconds=self.delay_ms)
 
         def get_description(self) -> str:
-            """Returns one sentence for the job page."""
+            """Return one sentence for the job page."""
             delay = format_duration(self.delay_ms)
             return f"Restart with fixed delay ({delay}). #{self.restart_attempts} restart attempts."
 
@@ -87,7 +87,7 @@ class RestartStrategies:
         def __init__(
             self, max_failure_rate: int, failure_interval: TimeLength, delay_between_attempts_interval: TimeLength
         ) -> None:
-            """Creates the configuration that allows `max_failure_rate` failures in any `failure_interval`."""
+            """Create the configuration that allows `max_failure_rate` failures in any `failure_interval`."""
             self.max_failure_rate = max_failure_rate
             self.failure_interval_ms = to_millis(failure_interval)
             self.delay_ms = to_millis(delay_between_attempts_interval)
@@ -96,19 +96,19 @@ class RestartStrategies:
             _require(self.delay_ms >= 0, "delay_interval", self.delay_ms, "0 ms or more")
 
         def get_max_failure_rate(self) -> int:
-            """Returns how many failures one interval may hold."""
+            """Return how many failures one interval may hold."""
             return self.max_failure_rate
 
         def get_failure_interval(self) -> timedelta:
-            """Returns the interval in which failures are counted."""
+            """Return the interval in which failures are counted."""
             return timedelta(milliseconds=self.failure_interval_ms)
 
         def get_delay_between_attempts_interval(self) -> timedelta:
-            """Returns the pause before a restart."""
+            """Return the pause before a restart."""
             return timedelta(milliseconds=self.delay_ms)
 
         def get_description(self) -> str:
-            """Returns one sentence for the job page."""
+            """Return one sentence for the job page."""
             interval, delay = format_duration(self.failure_interval_ms), format_duration(self.delay_ms)
             return (
                 f"Failure rate restart with maximum of {self.max_failure_rate} failures within interval {interval} "
@@ -127,7 +127,7 @@ class RestartStrategies:
             jitter_factor: float,
             attempts_before_reset_backoff: int = UNLIMITED_ATTEMPTS,
         ) -> None:
-            """Creates the configuration; a run without failure of `reset_backoff_threshold` resets the pause.
+            """Create the configuration; a run without failure of `reset_backoff_threshold` resets the pause.
 
             After `attempts_before_reset_backoff` restarts without such a run, the next failure ends the job.
             """
@@ -152,31 +152,31 @@ class RestartStrategies:
             _require(attempts >= 1, "attempts_before_reset_backoff", attempts, "1 or more")
 
         def get_initial_backoff(self) -> timedelta:
-            """Returns the pause before the first restart."""
+            """Return the pause before the first restart."""
             return timedelta(milliseconds=self.initial_backoff_ms)
 
         def get_max_backoff(self) -> timedelta:
-            """Returns the longest pause."""
+            """Return the longest pause."""
             return timedelta(milliseconds=self.max_backoff_ms)
 
         def get_backoff_multiplier(self) -> float:
-            """Returns the factor by which a failure lengthens the pause."""
+            """Return the factor by which a failure lengthens the pause."""
             return self.backoff_multiplier
 
         def get_reset_backoff_threshold(self) -> timedelta:
-            """Returns how long the job must run without failure for the pause to be reset."""
+            """Return how long the job must run without failure for the pause to be reset."""
             return timedelta(milliseconds=self.reset_backoff_threshold_ms)
 
         def get_jitter_factor(self) -> float:
-            """Returns the part of the pause by which it is randomly lengthened or shortened."""
+            """Return the part of the pause by which it is randomly lengthened or shortened."""
             return self.jitter_factor
 
         def get_attempts_before_reset_backoff(self) -> int:
-            """Returns how many restarts in a row are allowed before the pause is reset."""
+            """Return how many restarts in a row are allowed before the pause is reset."""
             return self.attempts_before_reset_backoff
 
         def get_description(self) -> str:
-            """Returns one sentence for the job page."""
+            """Return one sentence for the job page."""
             initial, longest = format_duration(self.initial_backoff_ms), format_duration(self.max_backoff_ms)
             attempts = self.attempts_before_reset_backoff
             return (
@@ -193,21 +193,21 @@ class RestartStrategies:
 
     @staticmethod
     def fall_back_restart() -> FallbackRestartStrategyConfiguration:
-        """Leaves the choice to the configuration."""
+        """Leave the choice to the configuration."""
         return RestartStrategies.FallbackRestartStrategyConfiguration()
 
     @staticmethod
     def fixed_delay_restart(
         restart_attempts: int, delay_between_attempts: TimeLength
     ) -> FixedDelayRestartStrategyConfiguration:
-        """Restarts the job `restart_attempts` times, each time after `delay_between_attempts`."""
+        """Restart the job `restart_attempts` times, each time after `delay_between_attempts`."""
         return RestartStrategies.FixedDelayRestartStrategyConfiguration(restart_attempts, delay_between_attempts)
 
     @staticmethod
     def failure_rate_restart(
         failure_rate: int, failure_interval: TimeLength, delay_interval: TimeLength
     ) -> FailureRateRestartStrategyConfiguration:
-        """Restarts the job after `delay_interval` unless `failure_interval` holds more than `failure_rate` failures."""
+        """Restart the job after `delay_interval` unless `failure_interval` holds more than `failure_rate` failures."""
         return RestartStrategies.FailureRateRestartStrategyConfiguration(failure_rate, failure_interval, delay_interval)
 
     @staticmethod
@@ -219,7 +219,7 @@ class RestartStrategies:
         jitter_factor: float = 0.1,
         attempts_before_reset_backoff: int = UNLIMITED_ATTEMPTS,
     ) -> ExponentialDelayRestartStrategyConfiguration:
-        """Restarts the job after `initial_backoff`, which each failure multiplies up to `max_backoff`."""
+        """Restart the job after `initial_backoff`, which each failure multiplies up to `max_backoff`."""
         return RestartStrategies.ExponentialDelayRestartStrategyConfiguration(
             initial_backoff,
             max_backoff,
@@ -231,7 +231,7 @@ class RestartStrategies:
 
     @staticmethod
     def from_configuration(configuration: Configuration) -> RestartStrategyConfiguration | None:
-        """Returns the strategy that `restart-strategy.type` and its keys ask for, or None if nothing is set."""
+        """Return the strategy that `restart-strategy.type` and its keys ask for, or None if nothing is set."""
         key = configuration.first_key(*_TYPE_KEYS)
         if key is None:
             return None

@@ -21,7 +21,7 @@ class MemorySize:
     __slots__ = ("_bytes",)
 
     def __init__(self, bytes_size: int) -> None:
-        """Creates a size of `bytes_size` bytes."""
+        """Create a size of `bytes_size` bytes."""
         if bytes_size < 0:
             msg = f"A memory size is {bytes_size} bytes; it must be 0 or more."
             raise ValueError(msg)
@@ -29,27 +29,27 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
-        """Returns a size of so many mebibytes (1024 * 1024 bytes)."""
+        """Return a size of so many mebibytes (1024 * 1024 bytes)."""
         return MemorySize(mebi_bytes << 20)
 
     def get_bytes(self) -> int:
-        """Returns the number of bytes."""
+        """Return the number of bytes."""
         return self._bytes
 
     def get_kibi_bytes(self) -> int:
-        """Returns the number of whole kibibytes."""
+        """Return the number of whole kibibytes."""
         return self._bytes >> 10
 
     def get_mebi_bytes(self) -> int:
-        """Returns the number of whole mebibytes."""
+        """Return the number of whole mebibytes."""
         return self._bytes >> 20
 
     def get_gibi_bytes(self) -> int:
-        """Returns the number of whole gibibytes."""
+        """Return the number of whole gibibytes."""
         return self._bytes >> 30
 
     def get_tebi_bytes(self) -> int:
-        """Returns the number of whole tebibytes."""
+        """Return the number of whole tebibytes."""
         return self._bytes >> 40
 
     def __eq__(self, other: object) -> bool:
@@ -101,7 +101,7 @@ class SlotSharingGroup:
         managed_memory: MemorySize | None = None,
         external_resources: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """Creates a group; `SlotSharingGroup.builder(name)` is PyFlink's way."""
+        """Create a group; `SlotSharingGroup.builder(name)` is PyFlink's way."""
         self._name = name
         self._cpu_cores = cpu_cores
         self._task_heap_memory = task_heap_memory
@@ -110,37 +110,37 @@ class SlotSharingGroup:
         self._external_resources = dict(external_resources)
 
     def get_name(self) -> str:
-        """Returns the name of the group."""
+        """Return the name of the group."""
         return self._name
 
     def get_cpu_cores(self) -> float | None:
-        """Returns the cores of a slot, or None if nothing is said."""
+        """Return the cores of a slot, or None if nothing is said."""
         return self._cpu_cores
 
     def get_task_heap_memory(self) -> MemorySize | None:
-        """Returns the memory of a slot for Python objects, or None if nothing is said."""
+        """Return the memory of a slot for Python objects, or None if nothing is said."""
         return self._task_heap_memory
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
-        """Returns the memory of a slot outside the heap, or None if nothing is said."""
+        """Return the memory of a slot outside the heap, or None if nothing is said."""
         return self._task_off_heap_memory
 
     def get_managed_memory(self) -> MemorySize | None:
-        """Returns the memory of a slot for RocksDB and sorting, or None if nothing is said."""
+        """Return the memory of a slot for RocksDB and sorting, or None if nothing is said."""
         return self._managed_memory
 
     def get_external_resources(self) -> dict[str, float]:
-        """Returns the other resources of a slot, such as GPUs, by name."""
+        """Return the other resources of a slot, such as GPUs, by name."""
         return dict(self._external_resources)
 
     def has_resources(self) -> bool:
-        """Tells whether the group says what a slot needs."""
+        """Tell whether the group says what a slot needs."""
         memory = (self._task_heap_memory, self._task_off_heap_memory, self._managed_memory)
         return self._cpu_cores is not None or any(size is not None for size in memory) or bool(self._external_resources)
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
-        """Begins a group of the given name."""
+        """Begin a group of the given name."""
         return SlotSharingGroup.Builder(name)
 
     def __eq__(self, other: object) -> bool:
@@ -160,7 +160,7 @@ class SlotSharingGroup:
         """
 
         def __init__(self, name: str) -> None:
-            """Creates the builder of a group."""
+            """Create the builder of a group."""
             self._name = name
             self._cpu_cores: float | None = None
             self._task_heap_memory: MemorySize | None = None
@@ -169,7 +169,7 @@ class SlotSharingGroup:
             self._external_resources: dict[str, float] = {}
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
-            """Sets the cores of a slot."""
+            """Set the cores of a slot."""
             if cpu_cores <= 0:
                 msg = f"The cores of a slot are {cpu_cores}; they must be more than 0."
                 raise ValueError(msg)
@@ -177,7 +177,7 @@ class SlotSharingGroup:
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Sets the memory of a slot for Python objects."""
+            """Set the memory of a slot for Python objects."""
             if task_heap_memory.get_bytes() == 0:
                 msg = "The heap memory of a slot is 0; it must be more."
                 raise ValueError(msg)
@@ -185,34 +185,34 @@ class SlotSharingGroup:
             return self
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Sets the memory of a slot for Python objects in mebibytes."""
+            """Set the memory of a slot for Python objects in mebibytes."""
             return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
 
         def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Sets the memory of a slot outside the heap."""
+            """Set the memory of a slot outside the heap."""
             self._task_off_heap_memory = task_off_heap_memory
             return self
 
         def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Sets the memory of a slot outside the heap in mebibytes."""
+            """Set the memory of a slot outside the heap in mebibytes."""
             return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
 
         def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Sets the memory of a slot for RocksDB and sorting."""
+            """Set the memory of a slot for RocksDB and sorting."""
             self._managed_memory = managed_memory
             return self
 
         def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Sets the memory of a slot for RocksDB and sorting in mebibytes."""
+            """Set the memory of a slot for RocksDB and sorting in mebibytes."""
             return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
-            """Sets how much of another resource, such as GPUs, a slot has."""
+            """Set how much of another resource, such as GPUs, a slot has."""
             self._external_resources[name] = float(value)
             return self
 
         def build(self) -> SlotSharingGroup:
-            """Returns the group."""
+            """Return the group."""
             others = (self._task_off_heap_memory, self._managed_memory, *self._external_resources)
             required = (self._cpu_cores, self._task_heap_memory)
             if any(value is not None for value in (*required, *others)) and None in required:

@@ -17,15 +17,15 @@ class SinkContext(ABC):
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """Returns the clock's time."""
+        """Return the clock's time."""
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """Returns the event time that this subtask has reached."""
+        """Return the event time that this subtask has reached."""
 
     @abstractmethod
     def timestamp(self) -> int | None:
-        """Returns the event time of the record, None if it has none."""
+        """Return the event time of the record, None if it has none."""
 
 
 class SinkFunction(Function, Generic[T]):
@@ -35,7 +35,7 @@ class SinkFunction(Function, Generic[T]):
 
     @abstractmethod
     def invoke(self, value: T, context: SinkContext) -> None:
-        """Writes one record."""
+        """Write one record."""
 
 
 class RichSinkFunction(SinkFunction[T]):

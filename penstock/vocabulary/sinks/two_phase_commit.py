@@ -53,55 +53,55 @@ class TwoPhaseCommitSinkFunction(SinkFunction[In], Generic[In, Transaction, User
     def invoke(  # type: ignore[override] # as in Flink, the transaction comes first
         self, transaction: Transaction, value: In, context: SinkContext
     ) -> None:
-        """Writes one record into the open transaction."""
+        """Write one record into the open transaction."""
 
     @abstractmethod
     def begin_transaction(self) -> Transaction:
-        """Opens a transaction for the records up to the next checkpoint."""
+        """Open a transaction for the records up to the next checkpoint."""
 
     @abstractmethod
     def pre_commit(self, transaction: Transaction) -> None:
-        """Flushes and closes a transaction: after this, committing it must not fail any more."""
+        """Flush and close a transaction: after this, committing it must not fail any more."""
 
     @abstractmethod
     def commit(self, transaction: Transaction) -> None:
-        """Makes the records of a transaction visible; is called again if it is not certain whether it was done."""
+        """Make the records of a transaction visible; is called again if it is not certain whether it was done."""
 
     @abstractmethod
     def abort(self, transaction: Transaction) -> None:
-        """Drops the records of a transaction."""
+        """Drop the records of a transaction."""
 
     def recover_and_commit(self, transaction: Transaction) -> None:
-        """Commits a transaction of the restored checkpoint, which may have been committed before."""
+        """Commit a transaction of the restored checkpoint, which may have been committed before."""
         self.commit(transaction)
 
     def recover_and_abort(self, transaction: Transaction) -> None:
-        """Aborts the transaction that was open when the restored checkpoint was taken."""
+        """Abort the transaction that was open when the restored checkpoint was taken."""
         self.abort(transaction)
 
     def initialize_user_context(self) -> UserContext | None:
-        """Returns what is to be stored beside the transactions, None for nothing."""
+        """Return what is to be stored beside the transactions, None for nothing."""
         return None
 
     def finish_recovering_context(self, handled_transactions: Collection[Transaction]) -> None:
-        """Is called after all transactions of the restored checkpoint were committed or aborted."""
+        """Do what is left to do after all transactions of the restored checkpoint were committed or aborted."""
 
     def get_user_context(self) -> UserContext | None:
-        """Returns what is stored beside the transactions."""
+        """Return what is stored beside the transactions."""
         return self._user_context
 
     def set_transaction_timeout(self, transaction_timeout: int) -> Self:
-        """Says after how many milliseconds the other system gives a transaction up by itself."""
+        """Say after how many milliseconds the other system gives a transaction up by itself."""
         self.transaction_timeout = transaction_timeout
         return self
 
     def ignore_failures_after_transaction_timeout(self) -> Self:
-        """Lets recovery go on without a transaction that is older than the timeout and cannot be committed any more."""
+        """Let recovery go on without a transaction that is older than the timeout and cannot be committed any more."""
         self.ignores_failures_after_timeout = True
         return self
 
     def enable_transaction_timeout_warnings(self, warning_ratio: float) -> Self:
-        """Logs a warning when a transaction is committed, also at a restart, after more than this part of the timeout.
+        """Log a warning when a transaction is committed, also at a restart, after more than this part of the timeout.
 
         Raises:
             ValueError: The part is not between 0 and 1.

@@ -32,18 +32,18 @@ class CheckpointCommitter(ABC):
     """The ``uid`` of the sink."""
 
     def open(self) -> None:  # noqa: B027 - a life cycle method is optional
-        """Connects, for the run that ``job_id`` says."""
+        """Connect, for the run that ``job_id`` says."""
 
     def close(self) -> None:  # noqa: B027 - a life cycle method is optional
-        """Disconnects."""
+        """Disconnect."""
 
     @abstractmethod
     def commit_checkpoint(self, subtask: int, checkpoint_id: int) -> None:
-        """Remembers that a subtask has written everything up to a checkpoint."""
+        """Remember that a subtask has written everything up to a checkpoint."""
 
     @abstractmethod
     def is_checkpoint_committed(self, subtask: int, checkpoint_id: int) -> bool:
-        """Returns whether a subtask has written everything up to a checkpoint."""
+        """Return whether a subtask has written everything up to a checkpoint."""
 
 
 class GenericWriteAheadSink(Function, Generic[T]):
@@ -60,7 +60,7 @@ class GenericWriteAheadSink(Function, Generic[T]):
 
     @abstractmethod
     def send_values(self, values: Sequence[T], checkpoint_id: int, timestamp: int) -> bool:
-        """Writes the records of a checkpoint, in order; returns False, or raises, to be called again later.
+        """Write the records of a checkpoint, in order; return False, or raise, to be called again later.
 
         Args:
             values: The records.

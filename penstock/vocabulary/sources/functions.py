@@ -28,23 +28,23 @@ class SourceContext(ABC, Generic[T]):
 
     @abstractmethod
     def collect(self, element: T) -> None:
-        """Emits a record without a timestamp of its own."""
+        """Emit a record without a timestamp of its own."""
 
     @abstractmethod
     def collect_with_timestamp(self, element: T, timestamp: int) -> None:
-        """Emits a record with its event time in milliseconds."""
+        """Emit a record with its event time in milliseconds."""
 
     @abstractmethod
     def emit_watermark(self, mark: Watermark) -> None:
-        """Says that no record with a timestamp up to the watermark's will follow."""
+        """Say that no record with a timestamp up to the watermark's will follow."""
 
     @abstractmethod
     def mark_as_temporarily_idle(self) -> None:
-        """Says that downstream time need not wait for this source until its next record."""
+        """Say that downstream time need not wait for this source until its next record."""
 
     @abstractmethod
     def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
-        """Returns the lock under which a record is emitted and the source's position updated as one step."""
+        """Return the lock under which a record is emitted and the source's position updated as one step."""
 
 
 class SourceFunction(Function, Generic[T]):
@@ -58,11 +58,11 @@ class SourceFunction(Function, Generic[T]):
 
     @abstractmethod
     def run(self, ctx: SourceContext[T]) -> None:
-        """Emits records through ``ctx``; the stream ends when it returns."""
+        """Emit records through ``ctx``; the stream ends when it returns."""
 
     @abstractmethod
     def cancel(self) -> None:
-        """Makes ``run`` return soon."""
+        """Make ``run`` return soon."""
 
 
 class ParallelSourceFunction(SourceFunction[T]):

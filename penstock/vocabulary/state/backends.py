@@ -40,12 +40,12 @@ class StateBackend(ABC):  # noqa: B024 - a kind of backend is its data; who runs
     """A description of how keyed state is held; equal to another with the same data."""
 
     def get_checkpoint_storage(self) -> CheckpointStorage | None:
-        """Returns the storage that this backend brings along, which only Flink's older backends do."""
+        """Return the storage that this backend brings along, which only Flink's older backends do."""
         return None
 
     @staticmethod
     def from_configuration(configuration: Configuration) -> StateBackend | None:
-        """Returns the backend that `state.backend.type` asks for, or None if it is not set."""
+        """Return the backend that `state.backend.type` asks for, or None if it is not set."""
         key = configuration.first_key(*_TYPE_KEYS)
         if key is None:
             return None
@@ -83,15 +83,15 @@ class MemoryStateBackend(HashMapStateBackend):
         savepoint_path: str | None = None,
         max_state_size: int | None = None,
     ) -> None:
-        """Creates the description of this backend with its storage."""
+        """Create the description of this backend with its storage."""
         self._storage = JobManagerCheckpointStorage(checkpoint_path, max_state_size, savepoint_path=savepoint_path)
 
     def get_checkpoint_storage(self) -> JobManagerCheckpointStorage:
-        """Returns the storage in the driver's memory."""
+        """Return the storage in the driver's memory."""
         return self._storage
 
     def get_max_state_size(self) -> int:
-        """Returns how many bytes one state may have."""
+        """Return how many bytes one state may have."""
         return self._storage.get_max_state_size()
 
 
@@ -105,7 +105,7 @@ class FsStateBackend(HashMapStateBackend):
         file_state_size_threshold: int | None = None,
         write_buffer_size: int | None = None,
     ) -> None:
-        """Creates the description of this backend with its storage."""
+        """Create the description of this backend with its storage."""
         self._storage = FileSystemCheckpointStorage(
             checkpoint_directory_uri,
             file_state_size_threshold,
@@ -114,11 +114,11 @@ class FsStateBackend(HashMapStateBackend):
         )
 
     def get_checkpoint_storage(self) -> FileSystemCheckpointStorage:
-        """Returns the storage below the directory."""
+        """Return the storage below the directory."""
         return self._storage
 
     def get_checkpoint_path(self) -> str:
-        """Returns the directory of checkpoints."""
+        """Return the directory of checkpoints."""
         return self._storage.get_checkpoint_path()
 
 
@@ -139,7 +139,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     """State is bytes in a RocksDB on the worker's disk; only this backend has incremental checkpoints."""
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:  # noqa: FBT001 - PyFlink's
-        """Creates the description; None leaves incremental checkpoints to the configuration (off)."""
+        """Create the description; None leaves incremental checkpoints to the configuration (off)."""
         self._incremental = enable_incremental_checkpointing
         self._db_storage_paths: list[str] | None = None
         self._transfer_threads: int | None = None
@@ -148,29 +148,29 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._configured = Configuration()
 
     def is_incremental_checkpoints_enabled(self) -> bool:
-        """Tells whether a checkpoint stores only what changed since the one before."""
+        """Tell whether a checkpoint stores only what changed since the one before."""
         if self._incremental is not None:
             return self._incremental
         key = self._configured.first_key(*_INCREMENTAL_KEYS)
         return self._configured.get_boolean(key or "", False)  # noqa: FBT003
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Sets the local directories in which databases are kept; none leaves the choice to the worker."""
+        """Set the local directories in which databases are kept; none leaves the choice to the worker."""
         self._db_storage_paths = _local_paths(paths)
 
     def get_db_storage_paths(self) -> list[str] | None:
-        """Returns the local directories in which databases are kept, or None if it is left to the worker."""
+        """Return the local directories in which databases are kept, or None if it is left to the worker."""
         if self._db_storage_paths is not None:
             return list(self._db_storage_paths)
         directories = self._configured.get_string(ROCKSDB + "localdir", None)
         return _local_paths(directories.replace(",", ";").split(";")) if directories else None
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
-        """Sets how many threads copy files to and from the checkpoint storage."""
+        """Set how many threads copy files to and from the checkpoint storage."""
         self._transfer_threads = _thread_number(number_of_transfering_threads)
 
     def get_number_of_transfer_threads(self) -> int:
-        """Returns how many threads copy files to and from the checkpoint storage."""
+        """Return how many threads copy files to and from the checkpoint storage."""
         if self._transfer_threads is not None:
             return self._transfer_threads
         return _thread_number(
@@ -178,11 +178,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         )
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Chooses a set of RocksDB settings; a setting that the configuration names wins over its value in the set."""
+        """Choose a set of RocksDB settings; a setting that the configuration names wins over its value in the set."""
         self._predefined_options = options
 
     def get_predefined_options(self) -> PredefinedOptions:
-        """Returns the chosen set of RocksDB settings."""
+        """Return the chosen set of RocksDB settings."""
         if self._predefined_options is not None:
             return self._predefined_options
         name = self._configured.get_string(ROCKSDB + "predefined-options", None) or PredefinedOptions.DEFAULT.name
@@ -193,7 +193,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return PredefinedOptions[name]
 
     def set_options(self, options_factory_class_name: str) -> None:
-        """Names a function, as in `mypackage.tuning.more_memory`, that is given RocksDB's settings to change.
+        """Name a function, as in `mypackage.tuning.more_memory`, that is given RocksDB's settings to change.
 
         It is a Python function of one argument, a `rocksdict.Options`, not a class of Java's as in Flink; workers must
         be able to import it. It has the last word, after the predefined options and the configuration.
@@ -201,14 +201,14 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._options = _python_name(options_factory_class_name)
 
     def get_options(self) -> str | None:
-        """Returns the name of the function that changes RocksDB's settings, if any."""
+        """Return the name of the function that changes RocksDB's settings, if any."""
         if self._options is not None:
             return self._options
         name = self._configured.get_string(ROCKSDB + "options-factory", None)
         return None if name is None else _python_name(name)
 
     def tune(self, configuration: Configuration) -> EmbeddedRocksDBStateBackend:
-        """Takes over RocksDB's settings of a configuration; what the program has set itself stays."""
+        """Take over RocksDB's settings of a configuration; what the program has set itself stays."""
         self._configured.add_all(configuration.below(ROCKSDB), ROCKSDB)
         for key in _INCREMENTAL_KEYS:
             if configuration.contains_key(key):
@@ -222,7 +222,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self
 
     def get_database_options(self) -> dict[str, RocksDBValue]:
-        """Returns what the configuration says about RocksDB itself, by the ends of its keys."""
+        """Return what the configuration says about RocksDB itself, by the ends of its keys."""
         return read_rocksdb_options(self._configured)
 
 
@@ -258,12 +258,12 @@ class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
         checkpoint_data_uri: str,
         enable_incremental_checkpointing: bool | None = None,  # noqa: FBT001 - PyFlink's signature
     ) -> None:
-        """Creates the description of this backend with its storage."""
+        """Create the description of this backend with its storage."""
         super().__init__(enable_incremental_checkpointing)
         self._storage = FileSystemCheckpointStorage(checkpoint_data_uri)
 
     def get_checkpoint_storage(self) -> FileSystemCheckpointStorage:
-        """Returns the storage below the directory."""
+        """Return the storage below the directory."""
         return self._storage
 
 
@@ -271,7 +271,7 @@ class CustomStateBackend(StateBackend):
     """A backend that the program brings itself: a `penstock.statestore.backend.KeyedStateBackend`."""
 
     def __init__(self, factory: Callable[..., Any]) -> None:
-        """Creates the description; `factory` is called for each operator of each subtask and must be picklable.
+        """Create the description; `factory` is called for each operator of each subtask and must be picklable.
 
         It gets the context of the current key, the operator's id, the number of key groups and a clock (a function that
         returns milliseconds), and returns the backend.
@@ -279,5 +279,5 @@ class CustomStateBackend(StateBackend):
         self._factory = factory
 
     def get_factory(self) -> Callable[..., Any]:
-        """Returns the function that makes the backend."""
+        """Return the function that makes the backend."""
         return self._factory

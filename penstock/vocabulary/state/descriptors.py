@@ -39,7 +39,7 @@ class StateDescriptor:
     """Names a state and says what it holds."""
 
     def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
-        """Describes a state by its name and the type of its content."""
+        """Describe a state by its name and the type of its content."""
         require_instance(name, str, "The name of a state must be a str.")
         if not name:
             msg = "The name of a state must not be empty: the state is found by it when a job is restored."
@@ -49,24 +49,24 @@ class StateDescriptor:
         self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
-        """Returns the name."""
+        """Return the name."""
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Lets the content expire as the config says."""
+        """Let the content expire as the config says."""
         require_instance(ttl_config, StateTtlConfig, f"State {self.name!r} needs a StateTtlConfig from new_builder().")
         self.ttl_config = ttl_config if ttl_config.is_enabled() else None
 
     def __eq__(self, other: object) -> bool:
-        """Is true for a descriptor of the same kind and name."""
+        """Tell whether the other one is a descriptor of the same kind and name."""
         return type(other) is type(self) and isinstance(other, StateDescriptor) and other.name == self.name
 
     def __hash__(self) -> int:
-        """Hashes by kind and name."""
+        """Hash by kind and name."""
         return hash((type(self).__qualname__, self.name))
 
     def __repr__(self) -> str:
-        """Shows kind and name."""
+        """Show kind and name."""
         return f"{type(self).__name__}({self.name!r})"
 
 
@@ -76,7 +76,7 @@ class ValueStateDescriptor(StateDescriptor, Generic[T]):
     def __init__(
         self, name: str, value_type_info: TypeInformation | None = None, default_value: T | None = None
     ) -> None:
-        """Describes a value; ``default_value`` is what an empty state reads as."""
+        """Describe a value; ``default_value`` is what an empty state reads as."""
         super().__init__(name, value_type_info)
         self.default_value = default_value
 
@@ -85,7 +85,7 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
     """Describes a ListState."""
 
     def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
-        """Describes a list by the type of its elements."""
+        """Describe a list by the type of its elements."""
         super().__init__(name, None if elem_type_info is None else ListTypeInfo(elem_type_info))
         self.elem_type_info = elem_type_info
 
@@ -96,7 +96,7 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
     def __init__(
         self, name: str, key_type_info: TypeInformation | None = None, value_type_info: TypeInformation | None = None
     ) -> None:
-        """Describes a map by the types of its keys and values."""
+        """Describe a map by the types of its keys and values."""
         type_info = MapTypeInfo(key_type_info, value_type_info) if key_type_info and value_type_info else None
         super().__init__(name, type_info)
         self.key_type_info = key_type_info
@@ -112,14 +112,14 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
         type_info: TypeInformation | None = None,
     ) -> None:
-        """Describes a reduced value by the function, object or callable, that combines two values."""
+        """Describe a reduced value by the function, object or callable, that combines two values."""
         super().__init__(name, type_info)
         self._reduce_function: ReduceFunction[T] = (
             reduce_function if isinstance(reduce_function, ReduceFunction) else ReduceFunctionWrapper(reduce_function)
         )
 
     def get_reduce_function(self) -> ReduceFunction[T]:
-        """Returns the reduce function."""
+        """Return the reduce function."""
         return self._reduce_function
 
 
@@ -132,11 +132,11 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
         agg_function: AggregateFunction[IN, ACC, OUT],
         state_type_info: TypeInformation | None = None,
     ) -> None:
-        """Describes an aggregate by its function and the type of the accumulator."""
+        """Describe an aggregate by its function and the type of the accumulator."""
         super().__init__(name, state_type_info)
         require_instance(agg_function, AggregateFunction, f"State {name!r} needs an AggregateFunction.")
         self._agg_function = agg_function
 
     def get_agg_function(self) -> AggregateFunction[IN, ACC, OUT]:
-        """Returns the aggregate function."""
+        """Return the aggregate function."""
         return self._agg_function

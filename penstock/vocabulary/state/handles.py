@@ -35,7 +35,7 @@ class State(ABC):
 
     @abstractmethod
     def clear(self) -> None:
-        """Removes the content for the current key."""
+        """Remove the content for the current key."""
 
 
 class ValueState(State, Generic[T]):
@@ -43,11 +43,11 @@ class ValueState(State, Generic[T]):
 
     @abstractmethod
     def value(self) -> T | None:
-        """Returns the value, or the descriptor's initial value (None unless given) if there is none."""
+        """Return the value, or the descriptor's initial value (None unless given) if there is none."""
 
     @abstractmethod
     def update(self, value: T | None) -> None:
-        """Sets the value; None removes it."""
+        """Set the value; None removes it."""
 
 
 class AppendingState(State, Generic[IN, OUT]):
@@ -55,11 +55,11 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def get(self) -> OUT | None:
-        """Returns what the added values make, None if nothing was added."""
+        """Return what the added values make, None if nothing was added."""
 
     @abstractmethod
     def add(self, value: IN) -> None:
-        """Adds a value."""
+        """Add a value."""
 
 
 class MergingState(AppendingState[IN, OUT]):
@@ -79,18 +79,18 @@ class ListState(MergingState[T, Iterable[T]]):
 
     @abstractmethod
     def get(self) -> Iterable[T]:
-        """Returns the elements in the order they were added; empty if there are none."""
+        """Return the elements in the order they were added; empty if there are none."""
 
     @abstractmethod
     def update(self, values: Iterable[T]) -> None:
-        """Replaces the list."""
+        """Replace the list."""
 
     @abstractmethod
     def add_all(self, values: Iterable[T]) -> None:
-        """Adds all values to the end of the list."""
+        """Add all values to the end of the list."""
 
     def __iter__(self) -> Iterator[T]:
-        """Iterates over the elements."""
+        """Iterate over the elements."""
         return iter(self.get())
 
 
@@ -167,22 +167,22 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
-        """Sets the value of ``key``."""
+        """Set the value of ``key``."""
 
     @abstractmethod
     def put_all(self, dict_value: Mapping[K, V]) -> None:
-        """Sets all the given entries."""
+        """Set all the given entries."""
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Removes ``key``; nothing happens if it is missing."""
+        """Remove ``key``; nothing happens if it is missing."""
 
     def __setitem__(self, key: K, value: V) -> None:
-        """Sets the value of ``key``."""
+        """Set the value of ``key``."""
         self.put(key, value)
 
     def __delitem__(self, key: K) -> None:
-        """Removes ``key``."""
+        """Remove ``key``."""
         self.remove(key)
 
 
@@ -191,12 +191,12 @@ class OperatorStateStore(ABC):
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-        """Returns a map that is the same in all subtasks."""
+        """Return a map that is the same in all subtasks."""
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """Returns a list whose elements are spread over the subtasks again when a job is restored."""
+        """Return a list whose elements are spread over the subtasks again when a job is restored."""
 
     @abstractmethod
     def get_union_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """Returns a list that every subtask gets in full, all subtasks' elements, when a job is restored."""
+        """Return a list that every subtask gets in full, all subtasks' elements, when a job is restored."""

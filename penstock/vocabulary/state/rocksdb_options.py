@@ -28,7 +28,7 @@ class RocksDBOption(NamedTuple):
     choices: tuple[str, ...] = ()
 
     def read(self, configuration: Configuration) -> RocksDBValue:
-        """Returns what a configuration says, in the type that RocksDB wants."""
+        """Return what a configuration says, in the type that RocksDB wants."""
         key = ROCKSDB + self.name
         readers: dict[_Kind, Callable[[], RocksDBValue]] = {
             "size": lambda: configuration.get_memory_size(key, 0),
@@ -78,7 +78,7 @@ ROCKSDB_OPTIONS = (
 
 
 def read_rocksdb_options(configuration: Configuration) -> dict[str, RocksDBValue]:
-    """Returns the settings that a configuration holds, by the ends of their keys."""
+    """Return the settings that a configuration holds, by the ends of their keys."""
     return {
         option.name: option.read(configuration)
         for option in ROCKSDB_OPTIONS

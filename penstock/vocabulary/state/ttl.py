@@ -58,7 +58,7 @@ class StateTtlConfig:
             """Looks at a few entries on each access, in the heap backend."""
 
             def __init__(self, cleanup_size: int, run_cleanup_for_every_record: bool) -> None:  # noqa: FBT001
-                """Checks ``cleanup_size`` entries per access and, if asked, per record too."""
+                """Check ``cleanup_size`` entries per access and, if asked, per record too."""
                 if cleanup_size <= 0:
                     msg = f"The number of entries checked per access must be positive, not {cleanup_size}."
                     raise ProgramError(msg)
@@ -66,11 +66,11 @@ class StateTtlConfig:
                 self._run_cleanup_for_every_record = run_cleanup_for_every_record
 
             def get_cleanup_size(self) -> int:
-                """Returns how many entries are checked at a time."""
+                """Return how many entries are checked at a time."""
                 return self._cleanup_size
 
             def run_cleanup_for_every_record(self) -> bool:
-                """Returns whether every record triggers a check, even without access to the state."""
+                """Return whether every record triggers a check, even without access to the state."""
                 return self._run_cleanup_for_every_record
 
         class RocksdbCompactFilterCleanupStrategy(CleanupStrategy):
@@ -79,17 +79,17 @@ class StateTtlConfig:
             def __init__(
                 self, query_time_after_num_entries: int, periodic_compaction_time: TimeLength | None = None
             ) -> None:
-                """Reads the clock once per so many entries; a time between compactions is refused."""
+                """Read the clock once per so many entries; a time between compactions is refused."""
                 if periodic_compaction_time is not None:
                     refuse("state.backend.rocksdb.compaction.filter.periodic-compaction-time")
                 self._query_time_after_num_entries = query_time_after_num_entries
 
             def get_query_time_after_num_entries(self) -> int:
-                """Returns after how many entries the clock is read again."""
+                """Return after how many entries the clock is read again."""
                 return self._query_time_after_num_entries
 
             def get_periodic_compaction_time(self) -> TimeLength:
-                """Returns Flink's 30 days; no other time can be asked for, because RocksDB does not clean up."""
+                """Return Flink's 30 days; no other time can be asked for, because RocksDB does not clean up."""
                 return Duration.of_days(30)
 
         def __init__(
@@ -99,22 +99,22 @@ class StateTtlConfig:
             ],
             is_cleanup_in_background: bool,  # noqa: FBT001
         ) -> None:
-            """Collects the chosen strategies."""
+            """Collect the chosen strategies."""
             self._strategies = dict(strategies)
             self._is_cleanup_in_background = is_cleanup_in_background
 
         def is_cleanup_in_background(self) -> bool:
-            """Returns whether the backend cleans up by itself with its usual strategy."""
+            """Return whether the backend cleans up by itself with its usual strategy."""
             return self._is_cleanup_in_background
 
         def in_full_snapshot(self) -> bool:
-            """Returns whether expired content is left out of full snapshots."""
+            """Return whether expired content is left out of full snapshots."""
             return self.Strategies.FULL_STATE_SCAN_SNAPSHOT in self._strategies
 
         def get_incremental_cleanup_strategy(
             self,
         ) -> StateTtlConfig.CleanupStrategies.IncrementalCleanupStrategy | None:
-            """Returns the incremental strategy, 5 entries per access unless set; None if switched off."""
+            """Return the incremental strategy, 5 entries per access unless set; None if switched off."""
             chosen = self._strategies.get(self.Strategies.INCREMENTAL_CLEANUP)
             if isinstance(chosen, StateTtlConfig.CleanupStrategies.IncrementalCleanupStrategy):
                 return chosen
@@ -123,7 +123,7 @@ class StateTtlConfig:
         def get_rocksdb_compact_filter_cleanup_strategy(
             self,
         ) -> StateTtlConfig.CleanupStrategies.RocksdbCompactFilterCleanupStrategy | None:
-            """Returns the compaction strategy, 1000 entries per clock reading unless set; None if switched off."""
+            """Return the compaction strategy, 1000 entries per clock reading unless set; None if switched off."""
             chosen = self._strategies.get(self.Strategies.ROCKSDB_COMPACTION_FILTER)
             if isinstance(chosen, StateTtlConfig.CleanupStrategies.RocksdbCompactFilterCleanupStrategy):
                 return chosen
@@ -133,7 +133,7 @@ class StateTtlConfig:
         """Builds a StateTtlConfig step by step."""
 
         def __init__(self, ttl: TimeLength) -> None:
-            """Starts with Flink's choices: renewed on write, never returned expired, cleaned in the background."""
+            """Start with Flink's choices: renewed on write, never returned expired, cleaned in the background."""
             self._ttl = ttl
             self._update_type = StateTtlConfig.UpdateType.OnCreateAndWrite
             self._state_visibility = StateTtlConfig.StateVisibility.NeverReturnExpired
@@ -144,44 +144,44 @@ class StateTtlConfig:
             ] = {}
 
         def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfig.Builder:
-            """Sets which access starts the lifetime again."""
+            """Set which access starts the lifetime again."""
             self._update_type = update_type
             return self
 
         def update_ttl_on_create_and_write(self) -> StateTtlConfig.Builder:
-            """Starts the lifetime again on write only."""
+            """Start the lifetime again on write only."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnCreateAndWrite)
 
         def update_ttl_on_read_and_write(self) -> StateTtlConfig.Builder:
-            """Starts the lifetime again on read and on write."""
+            """Start the lifetime again on read and on write."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
         def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfig.Builder:
-            """Sets whether expired content that is still stored is returned."""
+            """Set whether expired content that is still stored is returned."""
             self._state_visibility = state_visibility
             return self
 
         def return_expired_if_not_cleaned_up(self) -> StateTtlConfig.Builder:
-            """Returns expired content as long as it is stored."""
+            """Return expired content as long as it is stored."""
             return self.set_state_visibility(StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp)
 
         def never_return_expired(self) -> StateTtlConfig.Builder:
-            """Hides expired content."""
+            """Hide expired content."""
             return self.set_state_visibility(StateTtlConfig.StateVisibility.NeverReturnExpired)
 
         def set_ttl_time_characteristic(
             self, ttl_time_characteristic: StateTtlConfig.TtlTimeCharacteristic
         ) -> StateTtlConfig.Builder:
-            """Sets the clock by which content expires."""
+            """Set the clock by which content expires."""
             self._ttl_time_characteristic = ttl_time_characteristic
             return self
 
         def use_processing_time(self) -> StateTtlConfig.Builder:
-            """Lets content expire by the machine's clock."""
+            """Let content expire by the machine's clock."""
             return self.set_ttl_time_characteristic(StateTtlConfig.TtlTimeCharacteristic.ProcessingTime)
 
         def cleanup_full_snapshot(self) -> StateTtlConfig.Builder:
-            """Leaves expired content out of full snapshots."""
+            """Leave expired content out of full snapshots."""
             strategies = StateTtlConfig.CleanupStrategies
             self._strategies[strategies.Strategies.FULL_STATE_SCAN_SNAPSHOT] = strategies.EmptyCleanupStrategy()
             return self
@@ -191,7 +191,7 @@ class StateTtlConfig:
             cleanup_size: int,
             run_cleanup_for_every_record: bool,  # noqa: FBT001
         ) -> StateTtlConfig.Builder:
-            """Checks a few entries on each access, in the heap backend."""
+            """Check a few entries on each access, in the heap backend."""
             strategies = StateTtlConfig.CleanupStrategies
             self._strategies[strategies.Strategies.INCREMENTAL_CLEANUP] = strategies.IncrementalCleanupStrategy(
                 cleanup_size, run_cleanup_for_every_record
@@ -201,7 +201,7 @@ class StateTtlConfig:
         def cleanup_in_rocksdb_compact_filter(
             self, query_time_after_num_entries: int, periodic_compaction_time: TimeLength | None = None
         ) -> StateTtlConfig.Builder:
-            """Drops expired entries of RocksDB; a time between compactions is refused, as records drive it."""
+            """Drop expired entries of RocksDB; a time between compactions is refused, as records drive it."""
             strategies = StateTtlConfig.CleanupStrategies
             self._strategies[strategies.Strategies.ROCKSDB_COMPACTION_FILTER] = (
                 strategies.RocksdbCompactFilterCleanupStrategy(query_time_after_num_entries, periodic_compaction_time)
@@ -209,17 +209,17 @@ class StateTtlConfig:
             return self
 
         def disable_cleanup_in_background(self) -> StateTtlConfig.Builder:
-            """Cleans up only by the strategies named explicitly and on reading."""
+            """Clean up only by the strategies named explicitly and on reading."""
             self._is_cleanup_in_background = False
             return self
 
         def set_ttl(self, ttl: TimeLength) -> StateTtlConfig.Builder:
-            """Sets the lifetime."""
+            """Set the lifetime."""
             self._ttl = ttl
             return self
 
         def build(self) -> StateTtlConfig:
-            """Returns the config."""
+            """Return the config."""
             return StateTtlConfig(
                 self._update_type,
                 self._state_visibility,
@@ -236,7 +236,7 @@ class StateTtlConfig:
         ttl: TimeLength,
         cleanup_strategies: StateTtlConfig.CleanupStrategies,
     ) -> None:
-        """Collects the choices; ``new_builder`` is the easier way."""
+        """Collect the choices; ``new_builder`` is the easier way."""
         self._update_type = update_type
         self._state_visibility = state_visibility
         self._ttl_time_characteristic = ttl_time_characteristic
@@ -249,29 +249,29 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: TimeLength) -> StateTtlConfig.Builder:
-        """Starts a config with a lifetime."""
+        """Start a config with a lifetime."""
         return StateTtlConfig.Builder(ttl)
 
     def get_update_type(self) -> StateTtlConfig.UpdateType:
-        """Returns which access starts the lifetime again."""
+        """Return which access starts the lifetime again."""
         return self._update_type
 
     def get_state_visibility(self) -> StateTtlConfig.StateVisibility:
-        """Returns whether expired content that is still stored is returned."""
+        """Return whether expired content that is still stored is returned."""
         return self._state_visibility
 
     def get_ttl(self) -> TimeLength:
-        """Returns the lifetime as it was given."""
+        """Return the lifetime as it was given."""
         return self._ttl
 
     def get_ttl_time_characteristic(self) -> StateTtlConfig.TtlTimeCharacteristic:
-        """Returns the clock by which content expires."""
+        """Return the clock by which content expires."""
         return self._ttl_time_characteristic
 
     def is_enabled(self) -> bool:
-        """Returns whether content expires at all."""
+        """Return whether content expires at all."""
         return self._update_type is not StateTtlConfig.UpdateType.Disabled
 
     def get_cleanup_strategies(self) -> StateTtlConfig.CleanupStrategies:
-        """Returns how expired content leaves the store."""
+        """Return how expired content leaves the store."""
         return self._cleanup_strategies

@@ -57,41 +57,41 @@ class Time:
     __slots__ = ("_milliseconds",)
 
     def __init__(self, milliseconds: int) -> None:
-        """Creates a length of `milliseconds`."""
+        """Create a length of `milliseconds`."""
         self._milliseconds = _whole_number(milliseconds, "milliseconds")
 
     @staticmethod
     def of(size: int, unit: TimeUnit) -> Time:
-        """Returns the length of `size` times `unit`; what is below a millisecond is cut off."""
+        """Return the length of `size` times `unit`; what is below a millisecond is cut off."""
         return Time(_whole_number(size, "size") * unit.value // _NANOS_PER_MILLI)
 
     @staticmethod
     def days(days: int) -> Time:
-        """Returns a length of `days` days."""
+        """Return a length of `days` days."""
         return Time.hours(_whole_number(days, "days") * 24)
 
     @staticmethod
     def hours(hours: int) -> Time:
-        """Returns a length of `hours` hours."""
+        """Return a length of `hours` hours."""
         return Time.minutes(_whole_number(hours, "hours") * 60)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
-        """Returns a length of `minutes` minutes."""
+        """Return a length of `minutes` minutes."""
         return Time.seconds(_whole_number(minutes, "minutes") * 60)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """Returns a length of `seconds` seconds."""
+        """Return a length of `seconds` seconds."""
         return Time(_whole_number(seconds, "seconds") * 1000)
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """Returns a length of `milliseconds` milliseconds."""
+        """Return a length of `milliseconds` milliseconds."""
         return Time(milliseconds)
 
     def to_milliseconds(self) -> int:
-        """Returns the length in milliseconds."""
+        """Return the length in milliseconds."""
         return self._milliseconds
 
     def __eq__(self, other: object) -> bool:
@@ -119,45 +119,45 @@ class Duration:
     __slots__ = ("_nanos",)
 
     def __init__(self, nanos: int) -> None:
-        """Creates a length of `nanos` nanoseconds; the `of_*` factories read better."""
+        """Create a length of `nanos` nanoseconds; the `of_*` factories read better."""
         self._nanos = _whole_number(nanos, "nanos")
 
     @staticmethod
     def of_days(days: int) -> Duration:
-        """Returns a length of `days` days."""
+        """Return a length of `days` days."""
         return Duration(_whole_number(days, "days") * _NANOS_PER_DAY)
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
-        """Returns a length of `hours` hours."""
+        """Return a length of `hours` hours."""
         return Duration(_whole_number(hours, "hours") * _NANOS_PER_HOUR)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
-        """Returns a length of `minutes` minutes."""
+        """Return a length of `minutes` minutes."""
         return Duration(_whole_number(minutes, "minutes") * _NANOS_PER_MINUTE)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """Returns a length of `seconds` seconds."""
+        """Return a length of `seconds` seconds."""
         return Duration(_whole_number(seconds, "seconds") * _NANOS_PER_SECOND)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """Returns a length of `millis` milliseconds."""
+        """Return a length of `millis` milliseconds."""
         return Duration(_whole_number(millis, "millis") * _NANOS_PER_MILLI)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """Returns a length of `nanos` nanoseconds."""
+        """Return a length of `nanos` nanoseconds."""
         return Duration(nanos)
 
     def to_millis(self) -> int:
-        """Returns the length in milliseconds; what is below a millisecond is cut off."""
+        """Return the length in milliseconds; what is below a millisecond is cut off."""
         return self._nanos // _NANOS_PER_MILLI
 
     def to_nanos(self) -> int:
-        """Returns the length in nanoseconds."""
+        """Return the length in nanoseconds."""
         return self._nanos
 
     def __eq__(self, other: object) -> bool:
@@ -182,7 +182,7 @@ class Instant:
     __slots__ = ("nanos", "seconds")
 
     def __init__(self, seconds: int, nanos: int) -> None:
-        """Creates the point `seconds` and `nanos` after the epoch; earlier points have negative seconds."""
+        """Create the point `seconds` and `nanos` after the epoch; earlier points have negative seconds."""
         self.seconds = _whole_number(seconds, "seconds")
         self.nanos = _whole_number(nanos, "nanos")
         if not 0 <= nanos < _NANOS_PER_SECOND:
@@ -191,12 +191,12 @@ class Instant:
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
-        """Returns the point `epoch_milli` milliseconds after the epoch."""
+        """Return the point `epoch_milli` milliseconds after the epoch."""
         seconds, millis = divmod(_whole_number(epoch_milli, "epoch_milli"), 1000)
         return Instant(seconds, millis * _NANOS_PER_MILLI)
 
     def to_epoch_milli(self) -> int:
-        """Returns the milliseconds since the epoch; what is below a millisecond is cut off."""
+        """Return the milliseconds since the epoch; what is below a millisecond is cut off."""
         return self.seconds * 1000 + self.nanos // _NANOS_PER_MILLI
 
     def __eq__(self, other: object) -> bool:
@@ -219,7 +219,7 @@ TimeLength: TypeAlias = Time | Duration | timedelta | int
 
 
 def to_millis(value: TimeLength) -> int:
-    """Returns a length of time as whole milliseconds, whichever way it was given.
+    """Return a length of time as whole milliseconds, whichever way it was given.
 
     Example:
         >>> to_millis(Time.seconds(1)) == to_millis(Duration.of_seconds(1)) == to_millis(timedelta(seconds=1))
@@ -256,7 +256,7 @@ _ISO_8601 = re.compile(
 
 
 def parse_duration(text: str) -> int:
-    """Returns the milliseconds that a configuration value such as `10 s`, `5 min`, `200 ms` or `PT10S` stands for.
+    """Return the milliseconds that a configuration value such as `10 s`, `5 min`, `200 ms` or `PT10S` stands for.
 
     A number without a unit counts milliseconds. What is below a millisecond is cut off.
     """
@@ -279,7 +279,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(millis: int) -> str:
-    """Returns `millis` in the largest unit that divides it, in the form that `parse_duration` reads.
+    """Return `millis` in the largest unit that divides it, in the form that `parse_duration` reads.
 
     Example:
         >>> format_duration(300_000)

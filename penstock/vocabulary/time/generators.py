@@ -44,7 +44,7 @@ class Watermark:
     UNINITIALIZED: ClassVar[Watermark]
 
     def get_timestamp(self) -> int:
-        """Returns the timestamp in milliseconds."""
+        """Return the timestamp in milliseconds."""
         return self.timestamp
 
 
@@ -60,15 +60,15 @@ class WatermarkOutput(ABC):
 
     @abstractmethod
     def emit_watermark(self, watermark: Watermark) -> None:
-        """Advances event time to the watermark; a watermark that is not later than the last one has no effect."""
+        """Advance event time to the watermark; a watermark that is not later than the last one has no effect."""
 
     @abstractmethod
     def mark_idle(self) -> None:
-        """Says that downstream time need not wait for this input until it is active again."""
+        """Say that downstream time need not wait for this input until it is active again."""
 
     @abstractmethod
     def mark_active(self) -> None:
-        """Says that this input counts again."""
+        """Say that this input counts again."""
 
 
 class WatermarkGenerator(ABC, Generic[T]):
@@ -79,14 +79,14 @@ class WatermarkGenerator(ABC, Generic[T]):
 
     @abstractmethod
     def on_event(self, event: T, event_timestamp: int, output: WatermarkOutput) -> None:
-        """Sees a record that has just gone downstream; may emit a watermark."""
+        """See a record that has just gone downstream; may emit a watermark."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Runs at every auto-watermark interval, also without data; may emit a watermark."""
+        """Run at every auto-watermark interval, also without data; may emit a watermark."""
 
     def set_clock(self, clock: Callable[[], int]) -> None:
-        """Hands over the clock of the runtime, before the first record."""
+        """Hand over the clock of the runtime, before the first record."""
 
 
 class MaxTimestampGenerator(WatermarkGenerator[Any]):
@@ -95,18 +95,18 @@ class MaxTimestampGenerator(WatermarkGenerator[Any]):
     per_record: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Goes back to one call per record for a subclass that has its own ``on_event``."""
+        """Go back to one call per record for a subclass that has its own ``on_event``."""
         super().__init_subclass__(**kwargs)
         if cls.on_event is not MaxTimestampGenerator.on_event:
             cls.per_record = True
 
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
-        """Observes the timestamp of the record."""
+        """Observe the timestamp of the record."""
         self.observe(event_timestamp)
 
     @abstractmethod
     def observe(self, max_timestamp: int) -> None:
-        """Takes in the largest timestamp of one or more records."""
+        """Take in the largest timestamp of one or more records."""
 
 
 class BoundedOutOfOrdernessWatermarks(MaxTimestampGenerator):
@@ -121,12 +121,12 @@ class BoundedOutOfOrdernessWatermarks(MaxTimestampGenerator):
         self._max_timestamp = MIN_TIMESTAMP + self._bound + 1
 
     def observe(self, max_timestamp: int) -> None:
-        """Remembers the timestamp if it is the largest so far."""
+        """Remember the timestamp if it is the largest so far."""
         if max_timestamp > self._max_timestamp:
             self._max_timestamp = max_timestamp
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emits the watermark."""
+        """Emit the watermark."""
         output.emit_watermark(Watermark(self._max_timestamp - self._bound - 1))
 
 
@@ -141,7 +141,7 @@ class NoWatermarksGenerator(MaxTimestampGenerator):
     """Never emits a watermark, for programs in processing time and sources that emit their own."""
 
     def observe(self, max_timestamp: int) -> None:
-        """Ignores the timestamp."""
+        """Ignore the timestamp."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emits nothing."""
+        """Emit nothing."""

@@ -43,10 +43,10 @@ class LegacyAssigner(ABC, Generic[T]):
 
     @abstractmethod
     def assign(self, element: T, previous_element_timestamp: int) -> int:
-        """Returns the event time of the element and keeps what the watermark needs to know about it."""
+        """Return the event time of the element and keep what the watermark needs to know about it."""
 
     def set_clock(self, clock: Callable[[], int]) -> None:
-        """Hands over the clock of the runtime, before the first record."""
+        """Hand over the clock of the runtime, before the first record."""
 
 
 class PeriodicAssigner(LegacyAssigner[T]):
@@ -54,7 +54,7 @@ class PeriodicAssigner(LegacyAssigner[T]):
 
     @abstractmethod
     def get_current_watermark(self) -> Watermark | int | None:
-        """Returns the watermark; None or one that is not later than the last has no effect."""
+        """Return the watermark; None or one that is not later than the last has no effect."""
 
 
 class AssignerWithPeriodicWatermarks(PeriodicAssigner[T]):
@@ -62,10 +62,10 @@ class AssignerWithPeriodicWatermarks(PeriodicAssigner[T]):
 
     @abstractmethod
     def extract_timestamp(self, element: T, previous_element_timestamp: int) -> int:
-        """Returns the event time of the element; the second parameter is what it had before, or NO_TIMESTAMP."""
+        """Return the event time of the element; the second parameter is what it had before, or NO_TIMESTAMP."""
 
     def assign(self, element: T, previous_element_timestamp: int) -> int:
-        """Returns the extracted timestamp."""
+        """Return the extracted timestamp."""
         return self.extract_timestamp(element, previous_element_timestamp)
 
 
@@ -77,14 +77,14 @@ class AssignerWithPunctuatedWatermarks(LegacyAssigner[T]):
 
     @abstractmethod
     def extract_timestamp(self, element: T, previous_element_timestamp: int) -> int:
-        """Returns the event time of the element; the second parameter is what it had before, or NO_TIMESTAMP."""
+        """Return the event time of the element; the second parameter is what it had before, or NO_TIMESTAMP."""
 
     @abstractmethod
     def check_and_get_next_watermark(self, last_element: T, extracted_timestamp: int) -> Watermark | int | None:
-        """Returns the watermark after that element; None or one that is not later than the last has no effect."""
+        """Return the watermark after that element; None or one that is not later than the last has no effect."""
 
     def assign(self, element: T, previous_element_timestamp: int) -> int:
-        """Returns the extracted timestamp."""
+        """Return the extracted timestamp."""
         return self.extract_timestamp(element, previous_element_timestamp)
 
 
@@ -100,10 +100,10 @@ class BoundedOutOfOrdernessTimestampExtractor(PeriodicAssigner[T]):
 
     @abstractmethod
     def extract_timestamp(self, element: T) -> int:
-        """Returns the event time of the element."""
+        """Return the event time of the element."""
 
     def assign(self, element: T, previous_element_timestamp: int) -> int:
-        """Returns the event time of the element and remembers the largest."""
+        """Return the event time of the element and remember the largest."""
         timestamp = self.extract_timestamp(element)
         if type(timestamp) is not int:
             timestamp = whole_millis(timestamp, "extract_timestamp() returned", self.extract_timestamp, element)
@@ -112,11 +112,11 @@ class BoundedOutOfOrdernessTimestampExtractor(PeriodicAssigner[T]):
         return timestamp
 
     def get_current_watermark(self) -> Watermark:
-        """Returns the largest timestamp minus the bound."""
+        """Return the largest timestamp minus the bound."""
         return Watermark(self._max_timestamp - self._bound)
 
     def get_max_out_of_orderness_in_millis(self) -> int:
-        """Returns the bound in milliseconds."""
+        """Return the bound in milliseconds."""
         return self._bound
 
 
@@ -127,10 +127,10 @@ class AscendingTimestampExtractor(PeriodicAssigner[T]):
 
     @abstractmethod
     def extract_ascending_timestamp(self, element: T) -> int:
-        """Returns the event time of the element, not smaller than that of the element before."""
+        """Return the event time of the element, not smaller than that of the element before."""
 
     def assign(self, element: T, previous_element_timestamp: int) -> int:
-        """Returns the event time of the element and remembers the largest."""
+        """Return the event time of the element and remember the largest."""
         timestamp = self.extract_ascending_timestamp(element)
         if type(timestamp) is not int:
             what, function = "extract_ascending_timestamp() returned", self.extract_ascending_timestamp
@@ -142,7 +142,7 @@ class AscendingTimestampExtractor(PeriodicAssigner[T]):
         return timestamp
 
     def get_current_watermark(self) -> Watermark:
-        """Returns the largest timestamp minus 1 ms."""
+        """Return the largest timestamp minus 1 ms."""
         return Watermark(max(self._max_timestamp - 1, MIN_TIMESTAMP))
 
 
@@ -154,15 +154,15 @@ class IngestionTimeAssigner(PeriodicAssigner[Any]):
         self._latest = MIN_TIMESTAMP
 
     def set_clock(self, clock: Callable[[], int]) -> None:
-        """Takes the clock that gives the arrival times."""
+        """Take the clock that gives the arrival times."""
         self._clock = clock
 
     def assign(self, element: Any, previous_element_timestamp: int) -> int:
-        """Returns the present time."""
+        """Return the present time."""
         return self._now()
 
     def get_current_watermark(self) -> Watermark:
-        """Returns the present time minus 1 ms."""
+        """Return the present time minus 1 ms."""
         return Watermark(self._now() - 1)
 
     def _now(self) -> int:
@@ -181,11 +181,11 @@ class LegacyTimestamps(TimestampAssigner):
         self.origin = getattr(assigner, "extract_timestamp", assigner.assign)
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """Returns the timestamp that the assigner gives."""
+        """Return the timestamp that the assigner gives."""
         return self._assigner.assign(value, record_timestamp)
 
     def set_clock(self, clock: Callable[[], int]) -> None:
-        """Passes the clock on."""
+        """Pass the clock on."""
         self._assigner.set_clock(clock)
 
 
@@ -197,13 +197,13 @@ class LegacyWatermarks(WatermarkGenerator[Any]):
         self._punctuated = assigner if isinstance(assigner, AssignerWithPunctuatedWatermarks) else None
 
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
-        """Asks a punctuated assigner."""
+        """Ask a punctuated assigner."""
         if self._punctuated is not None:
             ask = self._punctuated.check_and_get_next_watermark
             _emit(ask(event, event_timestamp), output, ask, event)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Asks a periodic assigner."""
+        """Ask a periodic assigner."""
         if self._periodic is not None:
             ask = self._periodic.get_current_watermark
             _emit(ask(), output, ask)

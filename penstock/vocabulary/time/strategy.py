@@ -66,40 +66,40 @@ class WatermarkStrategy(ABC):
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
-        """Makes watermarks for timestamps that never decrease: max - 1 ms."""
+        """Make watermarks for timestamps that never decrease: max - 1 ms."""
         return _SuppliedStrategy(AscendingTimestampsWatermarks)
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: TimeLength) -> WatermarkStrategy:
-        """Makes watermarks for records that come late by at most the given time: max - bound - 1 ms."""
+        """Make watermarks for records that come late by at most the given time: max - bound - 1 ms."""
         return _SuppliedStrategy(_BoundedOutOfOrderness(to_millis(max_out_of_orderness)))
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy:
-        """Makes no watermarks."""
+        """Make no watermarks."""
         return _SuppliedStrategy(NoWatermarksGenerator)
 
     @staticmethod
     def for_generator(generator_supplier: Callable[[], WatermarkGenerator[Any]]) -> WatermarkStrategy:
-        """Makes watermarks by the program's own generator, given as its class or as a function that makes one."""
+        """Make watermarks by the program's own generator, given as its class or as a function that makes one."""
         return _SuppliedStrategy(generator_supplier)
 
     @staticmethod
     def for_legacy_assigner(assigner: LegacyAssigner[Any]) -> WatermarkStrategy:
-        """Makes timestamps and watermarks by an assigner of the older kind."""
+        """Make timestamps and watermarks by an assigner of the older kind."""
         return _LegacyStrategy(assigner)
 
     @staticmethod
     def for_ingestion_time() -> WatermarkStrategy:
-        """Makes timestamps of the times at which records arrive, and watermarks to match."""
+        """Make timestamps of the times at which records arrive, and watermarks to match."""
         return _LegacyStrategy(IngestionTimeAssigner())
 
     def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int]) -> Self:
-        """Sets how timestamps are extracted: an assigner or a callable ``(value, record_timestamp) -> timestamp``."""
+        """Set how timestamps are extracted: an assigner or a callable ``(value, record_timestamp) -> timestamp``."""
         return self._with(_timestamp_assigner=timestamp_assigner_of(timestamp_assigner))
 
     def with_idleness(self, idle_timeout: TimeLength) -> Self:
-        """Leaves an input without records for that long out of the reckoning of time."""
+        """Leave an input without records for that long out of the reckoning of time."""
         timeout = to_millis(idle_timeout)
         if timeout <= 0:
             msg = f"The idle timeout must be at least one millisecond, but is {idle_timeout!r}."
@@ -112,7 +112,7 @@ class WatermarkStrategy(ABC):
         max_allowed_watermark_drift: TimeLength,
         update_interval: TimeLength | None = None,
     ) -> Self:
-        """Pauses sources that are further ahead of the slowest one of their group than the drift allows."""
+        """Pause sources that are further ahead of the slowest one of their group than the drift allows."""
         interval = _ALIGNMENT_UPDATE_INTERVAL_MS if update_interval is None else to_millis(update_interval)
         drift = to_millis(max_allowed_watermark_drift)
         if not watermark_group or drift < 0 or interval <= 0:
@@ -135,11 +135,11 @@ class WatermarkStrategy(ABC):
 
     @property
     def makes_watermarks(self) -> bool:
-        """Tells whether watermarks come of this strategy, as far as can be said without making a generator."""
+        """Tell whether watermarks come of this strategy, as far as can be said without making a generator."""
         return True
 
     def create_generator(self) -> WatermarkGenerator[Any]:
-        """Returns a new generator, for one split or subtask."""
+        """Return a new generator, for one split or subtask."""
         made: object = self.create_watermark_generator(None)
         if not isinstance(made, WatermarkGenerator):
             problem = f"{self!r} made {shown(made)}, which is no WatermarkGenerator."
@@ -147,15 +147,15 @@ class WatermarkStrategy(ABC):
         return made
 
     def isolated(self) -> Self:
-        """Returns the same strategy with stateful parts of its own, for one split or subtask."""
+        """Return the same strategy with stateful parts of its own, for one split or subtask."""
         return self._with(_made_timestamp_assigner=None)
 
     @abstractmethod
     def create_watermark_generator(self, context: Any) -> WatermarkGenerator[Any]:
-        """Returns a new generator. ``context`` is there for Flink's signature and is None."""
+        """Return a new generator. ``context`` is there for Flink's signature and is None."""
 
     def create_timestamp_assigner(self, context: Any) -> TimestampAssigner | None:
-        """Returns a new timestamp assigner; a subclass may define it. ``context`` is None."""
+        """Return a new timestamp assigner; a subclass may define it. ``context`` is None."""
         return None
 
     def _with(self, **changes: Any) -> Self:

@@ -12,7 +12,7 @@ __all__ = ["whole_millis"]
 
 
 def whole_millis(time: Any, what: str, function: Any = None, record: Any = NO_RECORD) -> int:
-    """Returns a time as ``int``; integers of other libraries, such as numpy's, become one.
+    """Return a time as ``int``; integers of other libraries, such as numpy's, become one.
 
     Args:
         time: What the program handed over.

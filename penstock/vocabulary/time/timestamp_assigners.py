@@ -21,17 +21,17 @@ class TimestampAssigner(ABC):
 
     @abstractmethod
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """Returns the event time of ``value``; ``record_timestamp`` is what it had before, or NO_TIMESTAMP."""
+        """Return the event time of ``value``; ``record_timestamp`` is what it had before, or NO_TIMESTAMP."""
 
     def set_clock(self, clock: Callable[[], int]) -> None:  # noqa: B027 - few assigners need to know the time
-        """Hands over the clock of the runtime, before the first record."""
+        """Hand over the clock of the runtime, before the first record."""
 
 
 class RecordTimestampAssigner(TimestampAssigner):
     """Leaves every record the timestamp it has, for example from its source."""
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """Returns the timestamp that the record has."""
+        """Return the timestamp that the record has."""
         return record_timestamp
 
 
@@ -48,7 +48,7 @@ class _CallableTimestampAssigner(TimestampAssigner):
 
 
 def timestamp_assigner_of(assigner: TimestampAssigner | Callable[[Any, int], int]) -> TimestampAssigner:
-    """Returns an assigner for an assigner or for a callable ``(value, record_timestamp) -> timestamp``."""
+    """Return an assigner for an assigner or for a callable ``(value, record_timestamp) -> timestamp``."""
     if isinstance(assigner, TimestampAssigner):
         return assigner
     if isinstance(assigner, type) or not callable(assigner):

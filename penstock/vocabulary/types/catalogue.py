@@ -56,57 +56,57 @@ class Types:
 
     @staticmethod
     def VOID() -> VoidTypeInfo:
-        """Returns the type whose only value is None."""
+        """Return the type whose only value is None."""
         return VoidTypeInfo()
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> PickledBytesTypeInfo:
-        """Returns the type of any Python object."""
+        """Return the type of any Python object."""
         return PickledBytesTypeInfo()
 
     @staticmethod
     def ROW(field_types: Sequence[TypeInformation]) -> RowTypeInfo:
-        """Returns the type of a row whose fields are called f0, f1 and so on."""
+        """Return the type of a row whose fields are called f0, f1 and so on."""
         return RowTypeInfo(field_types)
 
     @staticmethod
     def ROW_NAMED(field_names: Sequence[str], field_types: Sequence[TypeInformation]) -> RowTypeInfo:
-        """Returns the type of a row with the given field names."""
+        """Return the type of a row with the given field names."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: Sequence[TypeInformation]) -> TupleTypeInfo:
-        """Returns the type of a tuple."""
+        """Return the type of a tuple."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation) -> PrimitiveArrayTypeInfo:
-        """Returns the type of an array of numbers, characters or booleans."""
+        """Return the type of an array of numbers, characters or booleans."""
         return PrimitiveArrayTypeInfo(element_type)
 
     @staticmethod
     def BASIC_ARRAY(element_type: TypeInformation) -> BasicArrayTypeInfo:
-        """Returns the type of an array of numbers, characters, booleans or text, in which elements may be None."""
+        """Return the type of an array of numbers, characters, booleans or text, in which elements may be None."""
         return BasicArrayTypeInfo(element_type)
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation) -> ObjectArrayTypeInfo:
-        """Returns the type of an array of elements of any one type."""
+        """Return the type of an array of elements of any one type."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation) -> ListTypeInfo:
-        """Returns the type of a list."""
+        """Return the type of a list."""
         return ListTypeInfo(element_type_info)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> MapTypeInfo:
-        """Returns the type of a dict."""
+        """Return the type of a dict."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def of(python_type: type) -> TypeInformation:
-        """Returns the type information of a Python type; a type it does not know is any Python object.
+        """Return the type information of a Python type; a type it does not know is any Python object.
 
         Example:
             >>> Types.of(str), Types.of(int), Types.of(dict)

@@ -32,21 +32,21 @@ class _SequenceTypeInfo(TypeInformation):
         self._element_type = element_type
 
     def get_element_type(self) -> TypeInformation:
-        """Returns the type of the elements."""
+        """Return the type of the elements."""
         return self._element_type
 
     def need_conversion(self) -> bool:
-        """Tells whether the plain form of an element differs from the element."""
+        """Tell whether the plain form of an element differs from the element."""
         return self._element_type.need_conversion()
 
     def to_internal_type(self, obj: Any) -> Any:
-        """Returns the list of the elements' plain forms; a sequence that needs no conversion stays as it is."""
+        """Return the list of the elements' plain forms; a sequence that needs no conversion stays as it is."""
         if obj is None or not self.need_conversion():
             return obj
         return [self._element_type.to_internal_type(element) for element in obj]
 
     def from_internal_type(self, obj: Any) -> Any:
-        """Returns the list of the elements; a sequence that needs no conversion stays as it is."""
+        """Return the list of the elements; a sequence that needs no conversion stays as it is."""
         if obj is None or not self.need_conversion():
             return obj
         return [self._element_type.from_internal_type(element) for element in obj]
@@ -59,7 +59,7 @@ class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
     """The type of an array of numbers, characters or booleans; of bytes it is Python's `bytes`."""
 
     def __init__(self, element_type: TypeInformation) -> None:
-        """Creates the type of an array of `element_type`."""
+        """Create the type of an array of `element_type`."""
         if not (isinstance(element_type, BasicTypeInfo) and element_type.get_basic_type() in _PRIMITIVES):
             msg = f"{element_type} is not a primitive type; use Types.OBJECT_ARRAY or Types.LIST for it."
             raise TypeError(msg)
@@ -70,7 +70,7 @@ class BasicArrayTypeInfo(_SequenceTypeInfo):
     """The type of an array of numbers, characters, booleans or text, in which elements may be None."""
 
     def __init__(self, element_type: TypeInformation) -> None:
-        """Creates the type of an array of `element_type`."""
+        """Create the type of an array of `element_type`."""
         allowed = _PRIMITIVES | {BasicType.STRING}
         if not (isinstance(element_type, BasicTypeInfo) and element_type.get_basic_type() in allowed):
             msg = f"{element_type} is neither a primitive type nor text; use Types.OBJECT_ARRAY or Types.LIST for it."
@@ -90,31 +90,31 @@ class MapTypeInfo(TypeInformation):
     """The type of a dict whose keys have one type and whose values have one type."""
 
     def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
-        """Creates the type of a dict from `key_type_info` to `value_type_info`."""
+        """Create the type of a dict from `key_type_info` to `value_type_info`."""
         self._key_type_info = key_type_info
         self._value_type_info = value_type_info
 
     def get_key_type_info(self) -> TypeInformation:
-        """Returns the type of the keys."""
+        """Return the type of the keys."""
         return self._key_type_info
 
     def get_value_type_info(self) -> TypeInformation:
-        """Returns the type of the values."""
+        """Return the type of the values."""
         return self._value_type_info
 
     def need_conversion(self) -> bool:
-        """Tells whether the plain form of a key or a value differs from it."""
+        """Tell whether the plain form of a key or a value differs from it."""
         return self._key_type_info.need_conversion() or self._value_type_info.need_conversion()
 
     def to_internal_type(self, obj: Any) -> Any:
-        """Returns the dict of the plain forms; a dict that needs no conversion stays as it is."""
+        """Return the dict of the plain forms; a dict that needs no conversion stays as it is."""
         if obj is None or not self.need_conversion():
             return obj
         to_key, to_value = self._key_type_info.to_internal_type, self._value_type_info.to_internal_type
         return {to_key(key): to_value(value) for key, value in obj.items()}
 
     def from_internal_type(self, obj: Any) -> Any:
-        """Returns the dict of the values; a dict that needs no conversion stays as it is."""
+        """Return the dict of the values; a dict that needs no conversion stays as it is."""
         if obj is None or not self.need_conversion():
             return obj
         to_key, to_value = self._key_type_info.from_internal_type, self._value_type_info.from_internal_type
@@ -128,26 +128,26 @@ class TupleTypeInfo(TypeInformation):
     """The type of a tuple with a fixed number of fields."""
 
     def __init__(self, field_types: Sequence[TypeInformation]) -> None:
-        """Creates the type of a tuple with fields of the given types."""
+        """Create the type of a tuple with fields of the given types."""
         self._field_types = list(field_types)
 
     def get_field_types(self) -> list[TypeInformation]:
-        """Returns the types of the fields."""
+        """Return the types of the fields."""
         return list(self._field_types)
 
     def need_conversion(self) -> bool:
-        """Tells whether the plain form of a field differs from it."""
+        """Tell whether the plain form of a field differs from it."""
         return any(field_type.need_conversion() for field_type in self._field_types)
 
     def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """Returns the tuple of the fields' plain forms."""
+        """Return the tuple of the fields' plain forms."""
         if obj is None:
             return None
         _require_arity(obj, len(self._field_types), self)
         return tuple(kind.to_internal_type(value) for kind, value in zip(self._field_types, obj, strict=True))
 
     def from_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """Returns the tuple of the fields."""
+        """Return the tuple of the fields."""
         if obj is None:
             return None
         return tuple(kind.from_internal_type(value) for kind, value in zip(self._field_types, obj, strict=True))
@@ -160,7 +160,7 @@ class RowTypeInfo(TypeInformation):
     """The type of a `Row`; its plain form is a tuple of the row kind's number and the fields' plain forms."""
 
     def __init__(self, field_types: Sequence[TypeInformation], field_names: Sequence[str] | None = None) -> None:
-        """Creates the type of a row; fields without names are called f0, f1 and so on."""
+        """Create the type of a row; fields without names are called f0, f1 and so on."""
         self._field_types = list(field_types)
         self._is_named = field_names is not None
         self._field_names = [f"f{i}" for i in range(len(field_types))] if field_names is None else list(field_names)
@@ -172,23 +172,23 @@ class RowTypeInfo(TypeInformation):
             raise ValueError(msg)
 
     def get_field_names(self) -> list[str]:
-        """Returns the names of the fields."""
+        """Return the names of the fields."""
         return list(self._field_names)
 
     def get_field_types(self) -> list[TypeInformation]:
-        """Returns the types of the fields."""
+        """Return the types of the fields."""
         return list(self._field_types)
 
     def get_field_index(self, field_name: str) -> int:
-        """Returns the position of a field, or -1 if the row has none of that name."""
+        """Return the position of a field, or -1 if the row has none of that name."""
         return self._field_names.index(field_name) if field_name in self._field_names else -1
 
     def need_conversion(self) -> bool:
-        """Tells that the plain form differs from the row."""
+        """Tell that the plain form differs from the row."""
         return True
 
     def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """Returns the plain form of a row, a dict, a tuple, a list or an object with such attributes."""
+        """Return the plain form of a row, a dict, a tuple, a list or an object with such attributes."""
         if obj is None:
             return None
         kind = obj.get_row_kind() if isinstance(obj, Row) else RowKind.INSERT
@@ -198,7 +198,7 @@ class RowTypeInfo(TypeInformation):
         return (kind.value, *fields)
 
     def from_internal_type(self, obj: Any) -> Row | None:
-        """Returns the row of a plain form."""
+        """Return the row of a plain form."""
         if obj is None:
             return None
         kind, *values = obj
@@ -239,19 +239,19 @@ class ExternalTypeInfo(TypeInformation):
     """The type of a value that comes from or goes to a table; it converts as the type it wraps."""
 
     def __init__(self, type_info: TypeInformation) -> None:
-        """Creates the information that wraps `type_info`."""
+        """Create the information that wraps `type_info`."""
         self._type_info = type_info
 
     def need_conversion(self) -> bool:
-        """Tells whether the wrapped type's plain form differs from the value."""
+        """Tell whether the wrapped type's plain form differs from the value."""
         return self._type_info.need_conversion()
 
     def to_internal_type(self, obj: Any) -> Any:
-        """Returns the wrapped type's plain form."""
+        """Return the wrapped type's plain form."""
         return self._type_info.to_internal_type(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
-        """Returns the wrapped type's value."""
+        """Return the wrapped type's value."""
         return self._type_info.from_internal_type(obj)
 
     def __str__(self) -> str:

@@ -55,7 +55,7 @@ class Row:
     _row_kind: RowKind
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Creates a row of unnamed (`args`) or named (`kwargs`) fields."""
+        """Create a row of unnamed (`args`) or named (`kwargs`) fields."""
         if args and kwargs:
             msg = "A row has either unnamed or named fields; give positional or keyword arguments, not both."
             raise ValueError(msg)
@@ -65,35 +65,35 @@ class Row:
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
-        """Returns a row of the given kind of change."""
+        """Return a row of the given kind of change."""
         row = Row(*args, **kwargs)
         row._row_kind = row_kind
         return row
 
     def get_row_kind(self) -> RowKind:
-        """Returns the kind of change."""
+        """Return the kind of change."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
-        """Sets the kind of change."""
+        """Set the kind of change."""
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: Sequence[str]) -> None:
-        """Names the fields, in their order."""
+        """Name the fields, in their order."""
         self._fields = list(field_names)
 
     def get_field_names(self) -> list[str] | None:
-        """Returns the names of the fields, or None if they are unnamed."""
+        """Return the names of the fields, or None if they are unnamed."""
         return None if self._fields is None else list(self._fields)
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
-        """Returns the values of the named fields, in the order of `names`; unnamed fields come as they are."""
+        """Return the values of the named fields, in the order of `names`; unnamed fields come as they are."""
         if self._fields is None:
             return list(self._values)
         return [self[name] for name in names]
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - PyFlink's signature
-        """Returns the fields by name; with `recursive`, rows inside lists, dicts and fields become dicts too."""
+        """Return the fields by name; with `recursive`, rows inside lists, dicts and fields become dicts too."""
         if self._fields is None:
             msg = f"{self!r} has no field names, so it cannot become a dict; name them with set_field_names."
             raise TypeError(msg)
@@ -104,7 +104,7 @@ class Row:
         return item in (self._values if self._fields is None else self._fields)
 
     def __call__(self, *args: Any) -> Row:
-        """Returns a row of the given values whose field names are the values of this one."""
+        """Return a row of the given values whose field names are the values of this one."""
         if len(args) > len(self):
             msg = f"{self!r} has {len(self)} fields but {len(args)} values were given: {args!r}."
             raise ValueError(msg)

@@ -36,7 +36,7 @@ class SerializationSchema(ABC, Generic[T]):
 
     @abstractmethod
     def serialize(self, value: T) -> bytes:
-        """Returns the bytes of a record."""
+        """Return the bytes of a record."""
 
 
 class DeserializationSchema(ABC, Generic[T]):
@@ -44,14 +44,14 @@ class DeserializationSchema(ABC, Generic[T]):
 
     @abstractmethod
     def deserialize(self, message: bytes) -> T | None:
-        """Returns the record of a message; None means that the message is left out."""
+        """Return the record of a message; None means that the message is left out."""
 
     def is_end_of_stream(self, next_element: T) -> bool:
-        """Tells whether the stream ends before this record; streams do not end unless a schema says so."""
+        """Tell whether the stream ends before this record; streams do not end unless a schema says so."""
         return False
 
     def get_produced_type(self) -> TypeInformation:
-        """Returns the type of the records."""
+        """Return the type of the records."""
         return Types.PICKLED_BYTE_ARRAY()
 
 
@@ -64,20 +64,20 @@ class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
     """
 
     def __init__(self, charset: str = "UTF-8") -> None:
-        """Creates a schema for the given character set."""
+        """Create a schema for the given character set."""
         self._charset = _known_charset(charset)
 
     def serialize(self, value: str) -> bytes:
-        """Returns the bytes of a text."""
+        """Return the bytes of a text."""
         require_instance(value, str, "SimpleStringSchema writes str only; map the stream to str before its sink.")
         return value.encode(self._charset)
 
     def deserialize(self, message: bytes) -> str:
-        """Returns the text of a message."""
+        """Return the text of a message."""
         return bytes(message).decode(self._charset)
 
     def get_produced_type(self) -> TypeInformation:
-        """Returns the type of text."""
+        """Return the type of text."""
         return Types.STRING()
 
 
@@ -85,16 +85,16 @@ class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
     """Bytes as they are."""
 
     def serialize(self, value: bytes) -> bytes:
-        """Returns the bytes."""
+        """Return the bytes."""
         require_instance(value, (bytes, bytearray), "ByteArraySchema writes bytes only; map the stream to bytes first.")
         return bytes(value)
 
     def deserialize(self, message: bytes) -> bytes:
-        """Returns the bytes."""
+        """Return the bytes."""
         return bytes(message)
 
     def get_produced_type(self) -> TypeInformation:
-        """Returns the type of bytes."""
+        """Return the type of bytes."""
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
@@ -102,7 +102,7 @@ class RowFieldExtractorSchema(SerializationSchema["Row"]):
     """One field of a row, which must hold bytes, such as the key of a Kafka record; None becomes no bytes."""
 
     def __init__(self, field_index: int) -> None:
-        """Creates a schema for the field at `field_index`, counted from 0."""
+        """Create a schema for the field at `field_index`, counted from 0."""
         require_instance(field_index, int, "The index of a row's field must be an int.")
         if field_index < 0:
             msg = f"The index of a row's field is {field_index}; it must be 0 or more."
@@ -110,11 +110,11 @@ class RowFieldExtractorSchema(SerializationSchema["Row"]):
         self._field_index = field_index
 
     def get_field_index(self) -> int:
-        """Returns the position of the field."""
+        """Return the position of the field."""
         return self._field_index
 
     def serialize(self, value: Row | None) -> bytes:
-        """Returns the bytes of the field."""
+        """Return the bytes of the field."""
         field = None if value is None else value[self._field_index]
         if field is None:
             return b""
@@ -131,11 +131,11 @@ class Encoder(ABC, Generic[T]):
 
     @abstractmethod
     def encode(self, element: T, stream: BinaryIO) -> None:
-        """Writes one record to the stream."""
+        """Write one record to the stream."""
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder[Any]:
-        """Returns an encoder that writes `str(element)` and a line feed."""
+        """Return an encoder that writes `str(element)` and a line feed."""
         return _SimpleStringEncoder(charset_name)
 
 
@@ -161,15 +161,15 @@ class BulkWriter(ABC, Generic[T]):
 
     @abstractmethod
     def add_element(self, element: T) -> None:
-        """Adds a record; it may be kept in memory until `flush`."""
+        """Add a record; it may be kept in memory until `flush`."""
 
     @abstractmethod
     def flush(self) -> None:
-        """Writes what is kept in memory as far as the format allows."""
+        """Write what is kept in memory as far as the format allows."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Writes what is left and the end of the file; it does not close the stream."""
+        """Write what is left and the end of the file; it does not close the stream."""
 
 
 class BulkWriterFactory(ABC, Generic[T]):
@@ -177,18 +177,18 @@ class BulkWriterFactory(ABC, Generic[T]):
 
     @abstractmethod
     def create(self, stream: BinaryIO) -> BulkWriter[T]:
-        """Returns a writer onto the stream of a new file."""
+        """Return a writer onto the stream of a new file."""
 
 
 class RowDataBulkWriterFactory(BulkWriterFactory["Row"]):
     """Makes bulk writers of rows of one type."""
 
     def __init__(self, row_type: RowTypeInfo) -> None:
-        """Creates a factory for rows of `row_type`."""
+        """Create a factory for rows of `row_type`."""
         self._row_type = row_type
 
     def get_row_type(self) -> RowTypeInfo:
-        """Returns the type of the rows."""
+        """Return the type of the rows."""
         return self._row_type
 
 

@@ -15,11 +15,11 @@ class TypeSerializer(ABC, Generic[T]):
 
     @abstractmethod
     def serialize(self, element: T, stream: BinaryIO) -> None:
-        """Writes a value to the stream."""
+        """Write a value to the stream."""
 
     @abstractmethod
     def deserialize(self, stream: BinaryIO) -> T:
-        """Reads the value that `serialize` wrote at this place of the stream."""
+        """Read the value that `serialize` wrote at this place of the stream."""
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -35,11 +35,11 @@ class VoidNamespaceSerializer(TypeSerializer[bytes]):
     """Writes the namespace of state that belongs to no window, which takes no bytes at all."""
 
     def serialize(self, element: bytes, stream: BinaryIO) -> None:
-        """Writes nothing; a namespace that is not empty is refused."""
+        """Write nothing; a namespace that is not empty is refused."""
         if element:
             msg = f"State outside of windows has the empty namespace, not {element!r}."
             raise ValueError(msg)
 
     def deserialize(self, stream: BinaryIO) -> bytes:
-        """Returns the empty namespace and reads nothing."""
+        """Return the empty namespace and read nothing."""
         return b""

@@ -38,15 +38,15 @@ class TypeInformation(ABC):  # noqa: B024 - what differs is the conversion, and 
     """What is known about the type of a value; two informations of the same type are equal."""
 
     def need_conversion(self) -> bool:
-        """Tells whether the plain form of a value differs from the value."""
+        """Tell whether the plain form of a value differs from the value."""
         return False
 
     def to_internal_type(self, obj: Any) -> Any:
-        """Returns the plain form of a Python value; None stays None."""
+        """Return the plain form of a Python value; None stays None."""
         return obj
 
     def from_internal_type(self, obj: Any) -> Any:
-        """Returns the Python value of a plain form; None stays None."""
+        """Return the Python value of a plain form; None stays None."""
         return obj
 
     def __eq__(self, other: object) -> bool:
@@ -83,11 +83,11 @@ class BasicTypeInfo(TypeInformation):
     """The type of one indivisible value."""
 
     def __init__(self, basic_type: BasicType) -> None:
-        """Creates the information of `basic_type`; `Types` reads better."""
+        """Create the information of `basic_type`; `Types` reads better."""
         self._basic_type = basic_type
 
     def get_basic_type(self) -> BasicType:
-        """Returns which of the basic types this is."""
+        """Return which of the basic types this is."""
         return self._basic_type
 
     def __str__(self) -> str:
@@ -95,62 +95,62 @@ class BasicTypeInfo(TypeInformation):
 
     @staticmethod
     def STRING_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of text."""
+        """Return the type of text."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
     def BOOLEAN_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of true and false."""
+        """Return the type of true and false."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
     def BYTE_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of 8-bit whole numbers."""
+        """Return the type of 8-bit whole numbers."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def SHORT_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of 16-bit whole numbers."""
+        """Return the type of 16-bit whole numbers."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of 32-bit whole numbers."""
+        """Return the type of 32-bit whole numbers."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of 64-bit whole numbers."""
+        """Return the type of 64-bit whole numbers."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
     def FLOAT_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of single-precision numbers."""
+        """Return the type of single-precision numbers."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
     def DOUBLE_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of double-precision numbers."""
+        """Return the type of double-precision numbers."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
     def CHAR_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of single characters."""
+        """Return the type of single characters."""
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
     def BIG_INT_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of whole numbers of any size."""
+        """Return the type of whole numbers of any size."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
     def BIG_DEC_TYPE_INFO() -> BasicTypeInfo:
-        """Returns the type of exact decimal numbers."""
+        """Return the type of exact decimal numbers."""
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
     def INSTANT_TYPE_INFO() -> InstantTypeInfo:
-        """Returns the type of points in time."""
+        """Return the type of points in time."""
         return InstantTypeInfo(BasicType.INSTANT)
 
 
@@ -158,19 +158,19 @@ class InstantTypeInfo(BasicTypeInfo):
     """The type of `Instant`; its plain form counts microseconds since the epoch."""
 
     def __init__(self, basic_type: BasicType = BasicType.INSTANT) -> None:
-        """Creates the information of points in time."""
+        """Create the information of points in time."""
         super().__init__(basic_type)
 
     def need_conversion(self) -> bool:
-        """Tells that the plain form differs from the value."""
+        """Tell that the plain form differs from the value."""
         return True
 
     def to_internal_type(self, obj: Instant | None) -> int | None:
-        """Returns the microseconds since the epoch; what is below a microsecond is cut off."""
+        """Return the microseconds since the epoch; what is below a microsecond is cut off."""
         return None if obj is None else obj.seconds * _MICROS_PER_SECOND + obj.nanos // 1000
 
     def from_internal_type(self, obj: int | None) -> Instant | None:
-        """Returns the point in time so many microseconds after the epoch."""
+        """Return the point in time so many microseconds after the epoch."""
         if obj is None:
             return None
         seconds, micros = divmod(obj, _MICROS_PER_SECOND)
@@ -197,15 +197,15 @@ class DateTypeInfo(TypeInformation):
     EPOCH_ORDINAL = _EPOCH_ORDINAL
 
     def need_conversion(self) -> bool:
-        """Tells that the plain form differs from the value."""
+        """Tell that the plain form differs from the value."""
         return True
 
     def to_internal_type(self, d: datetime.date | None) -> int | None:
-        """Returns the days since 1970-01-01."""
+        """Return the days since 1970-01-01."""
         return None if d is None else d.toordinal() - _EPOCH_ORDINAL
 
     def from_internal_type(self, v: int | None) -> datetime.date | None:
-        """Returns the date so many days after 1970-01-01."""
+        """Return the date so many days after 1970-01-01."""
         return None if v is None else datetime.date.fromordinal(v + _EPOCH_ORDINAL)
 
 
@@ -217,11 +217,11 @@ class TimeTypeInfo(TypeInformation):
     """
 
     def need_conversion(self) -> bool:
-        """Tells that the plain form differs from the value."""
+        """Tell that the plain form differs from the value."""
         return True
 
     def to_internal_type(self, t: datetime.time | None) -> int | None:
-        """Returns the microseconds since midnight."""
+        """Return the microseconds since midnight."""
         if t is None:
             return None
         offset = (t.utcoffset() or datetime.timedelta()) // _MICROSECOND
@@ -229,7 +229,7 @@ class TimeTypeInfo(TypeInformation):
         return seconds * _MICROS_PER_SECOND + t.microsecond - offset
 
     def from_internal_type(self, t: int | None) -> datetime.time | None:
-        """Returns the wall-clock time so many microseconds after midnight."""
+        """Return the wall-clock time so many microseconds after midnight."""
         if t is None:
             return None
         # The date is thrown away: only the time of day of the sum is kept.
@@ -244,18 +244,18 @@ class TimestampTypeInfo(TypeInformation):
     """
 
     def need_conversion(self) -> bool:
-        """Tells that the plain form differs from the value."""
+        """Tell that the plain form differs from the value."""
         return True
 
     def to_internal_type(self, dt: datetime.datetime | None) -> int | None:
-        """Returns the microseconds since the epoch."""
+        """Return the microseconds since the epoch."""
         if dt is None:
             return None
         aware = dt if dt.tzinfo is not None else dt.replace(tzinfo=datetime.UTC)
         return (aware - _EPOCH) // _MICROSECOND
 
     def from_internal_type(self, ts: int | None) -> datetime.datetime | None:
-        """Returns the wall-clock timestamp, in UTC and without a zone, so many microseconds after the epoch."""
+        """Return the wall-clock timestamp, in UTC and without a zone, so many microseconds after the epoch."""
         return None if ts is None else (_EPOCH + ts * _MICROSECOND).replace(tzinfo=None)
 
 
@@ -264,17 +264,17 @@ class SqlTimeTypeInfo(TypeInformation):
 
     @staticmethod
     def DATE() -> DateTypeInfo:
-        """Returns the type of dates."""
+        """Return the type of dates."""
         return DateTypeInfo()
 
     @staticmethod
     def TIME() -> TimeTypeInfo:
-        """Returns the type of times of day."""
+        """Return the type of times of day."""
         return TimeTypeInfo()
 
     @staticmethod
     def TIMESTAMP() -> TimestampTypeInfo:
-        """Returns the type of timestamps."""
+        """Return the type of timestamps."""
         return TimestampTypeInfo()
 
 
@@ -289,7 +289,7 @@ class LocalTimeTypeInfo(TypeInformation):
         LOCAL_DATE_TIME = 2
 
     def __init__(self, time_type: TimeType) -> None:
-        """Creates the information of one of the three types."""
+        """Create the information of one of the three types."""
         self._time_type = time_type
         self._conversion: TypeInformation = {
             LocalTimeTypeInfo.TimeType.LOCAL_DATE: DateTypeInfo,
@@ -298,15 +298,15 @@ class LocalTimeTypeInfo(TypeInformation):
         }[time_type]()
 
     def need_conversion(self) -> bool:
-        """Tells that the plain form differs from the value."""
+        """Tell that the plain form differs from the value."""
         return True
 
     def to_internal_type(self, obj: Any) -> Any:
-        """Returns days (dates) or microseconds (times and timestamps)."""
+        """Return days (dates) or microseconds (times and timestamps)."""
         return self._conversion.to_internal_type(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
-        """Returns the date, time or timestamp."""
+        """Return the date, time or timestamp."""
         return self._conversion.from_internal_type(obj)
 
     def __str__(self) -> str:

@@ -53,7 +53,7 @@ _MAX_WINDOWS = 10_000_000
 
 
 def missing_timestamp(assigner: WindowAssigner[Any, Any], element: object) -> MissingTimestampError:
-    """Returns the error for a record without a timestamp in an event-time window."""
+    """Return the error for a record without a timestamp in an event-time window."""
     shown = repr(element)
     if len(shown) > 200:
         shown = f"{shown[:200]}..."
@@ -72,33 +72,33 @@ class WindowAssigner(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """Returns the clock's time."""
+            """Return the clock's time."""
 
         @abstractmethod
         def get_runtime_context(self) -> RuntimeContext:
-            """Returns the context of the subtask, whose state belongs to the key of the record."""
+            """Return the context of the subtask, whose state belongs to the key of the record."""
 
     @abstractmethod
     def assign_windows(
         self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[W]:
-        """Returns the windows of a record."""
+        """Return the windows of a record."""
 
     @abstractmethod
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that is used unless the program sets another one."""
+        """Return the trigger that is used unless the program sets another one."""
 
     @abstractmethod
     def get_window_serializer(self) -> TypeSerializer[W]:
-        """Returns what writes the windows of this assigner to bytes."""
+        """Return what writes the windows of this assigner to bytes."""
 
     @abstractmethod
     def is_event_time(self) -> bool:
-        """Tells whether the windows follow the records' timestamps rather than the clock."""
+        """Tell whether the windows follow the records' timestamps rather than the clock."""
 
 
 def default_trigger(assigner: WindowAssigner[Any, Any], env: Any = None) -> Trigger[Any, Any]:
-    """Returns the trigger that an assigner brings; one that the program wrote may ask for the environment or not."""
+    """Return the trigger that an assigner brings; one that the program wrote may ask for the environment or not."""
     get_default_trigger: Any = assigner.get_default_trigger
     parameters = inspect.signature(get_default_trigger).parameters.values()
     takes_environment = any(
@@ -109,7 +109,7 @@ def default_trigger(assigner: WindowAssigner[Any, Any], env: Any = None) -> Trig
 
 
 def check_overlap(assigner: WindowAssigner[Any, Any], size: int, slide: int, unit: str) -> None:
-    """Refuses windows that overlap so much that one record would be in more of them than memory holds."""
+    """Refuse windows that overlap so much that one record would be in more of them than memory holds."""
     count = -(-size // slide)
     if count > _MAX_WINDOWS:
         msg = (
@@ -126,7 +126,7 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
     @abstractmethod
     def merge_windows(self, windows: Iterable[W], callback: MergeCallback[W]) -> None:
-        """Finds the windows that belong together and reports each group to ``callback``."""
+        """Find the windows that belong together and report each group to ``callback``."""
 
 
 class _TumblingWindows(WindowAssigner[Any, TimeWindow]):
@@ -152,7 +152,7 @@ class _TumblingWindows(WindowAssigner[Any, TimeWindow]):
         return [window]
 
     def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
-        """Returns the serializer of time windows."""
+        """Return the serializer of time windows."""
         return TimeWindowSerializer()
 
     def __repr__(self) -> str:
@@ -169,7 +169,7 @@ class TumblingEventTimeWindows(_TumblingWindows):
 
     @staticmethod
     def of(size: TimeLength, offset: TimeLength | None = None) -> TumblingEventTimeWindows:
-        """Creates windows of ``size`` that start ``offset`` after the multiples of ``size``.
+        """Create windows of ``size`` that start ``offset`` after the multiples of ``size``.
 
         Days in China's time, for example, are ``of(Time.days(1), Time.hours(-8))``.
         """
@@ -178,17 +178,17 @@ class TumblingEventTimeWindows(_TumblingWindows):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext | None
     ) -> Collection[TimeWindow]:
-        """Returns the window that contains the timestamp."""
+        """Return the window that contains the timestamp."""
         if timestamp is None or timestamp <= MIN_TIMESTAMP:
             raise missing_timestamp(self, element)
         return self._windows_at(timestamp)
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that fires at the end of the window."""
+        """Return the trigger that fires at the end of the window."""
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """Says yes."""
+        """Say yes."""
         return True
 
 
@@ -197,21 +197,21 @@ class TumblingProcessingTimeWindows(_TumblingWindows):
 
     @staticmethod
     def of(size: TimeLength, offset: TimeLength | None = None) -> TumblingProcessingTimeWindows:
-        """Creates windows of ``size`` that start ``offset`` after the multiples of ``size``."""
+        """Create windows of ``size`` that start ``offset`` after the multiples of ``size``."""
         return TumblingProcessingTimeWindows(size, 0 if offset is None else offset)
 
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        """Returns the window that contains the clock's time."""
+        """Return the window that contains the clock's time."""
         return self._windows_at(context.get_current_processing_time())
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that fires at the end of the window."""
+        """Return the trigger that fires at the end of the window."""
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """Says no."""
+        """Say no."""
         return False
 
 
@@ -246,7 +246,7 @@ class _SlidingWindows(WindowAssigner[Any, TimeWindow]):
         return windows
 
     def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
-        """Returns the serializer of time windows."""
+        """Return the serializer of time windows."""
         return TimeWindowSerializer()
 
     def __repr__(self) -> str:
@@ -266,23 +266,23 @@ class SlidingEventTimeWindows(_SlidingWindows):
 
     @staticmethod
     def of(size: TimeLength, slide: TimeLength, offset: TimeLength | None = None) -> SlidingEventTimeWindows:
-        """Creates windows of ``size`` that start ``offset`` after the multiples of ``slide``."""
+        """Create windows of ``size`` that start ``offset`` after the multiples of ``slide``."""
         return SlidingEventTimeWindows(size, slide, 0 if offset is None else offset)
 
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext | None
     ) -> Collection[TimeWindow]:
-        """Returns the windows that contain the timestamp, the latest first."""
+        """Return the windows that contain the timestamp, the latest first."""
         if timestamp is None or timestamp <= MIN_TIMESTAMP:
             raise missing_timestamp(self, element)
         return self._windows_at(timestamp)
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that fires at the end of the window."""
+        """Return the trigger that fires at the end of the window."""
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """Says yes."""
+        """Say yes."""
         return True
 
 
@@ -291,21 +291,21 @@ class SlidingProcessingTimeWindows(_SlidingWindows):
 
     @staticmethod
     def of(size: TimeLength, slide: TimeLength, offset: TimeLength | None = None) -> SlidingProcessingTimeWindows:
-        """Creates windows of ``size`` that start ``offset`` after the multiples of ``slide``."""
+        """Create windows of ``size`` that start ``offset`` after the multiples of ``slide``."""
         return SlidingProcessingTimeWindows(size, slide, 0 if offset is None else offset)
 
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        """Returns the windows that contain the clock's time, the latest first."""
+        """Return the windows that contain the clock's time, the latest first."""
         return self._windows_at(context.get_current_processing_time())
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that fires at the end of the window."""
+        """Return the trigger that fires at the end of the window."""
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """Says no."""
+        """Say no."""
         return False
 
 
@@ -322,12 +322,12 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
 
     @staticmethod
     def create() -> GlobalWindows:
-        """Creates the assigner; set a trigger, for the one it brings never fires."""
+        """Create the assigner; set a trigger, for the one it brings never fires."""
         return GlobalWindows()
 
     @staticmethod
     def create_with_end_of_stream_trigger() -> GlobalWindows:
-        """Creates the assigner with a trigger that fires when a bounded input has ended."""
+        """Create the assigner with a trigger that fires when a bounded input has ended."""
         assigner = GlobalWindows()
         assigner._trigger = EndOfStreamTrigger()
         return assigner
@@ -335,19 +335,19 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext | None
     ) -> Collection[GlobalWindow]:
-        """Returns the global window."""
+        """Return the global window."""
         return [GlobalWindow.get()]
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that was chosen when the assigner was created."""
+        """Return the trigger that was chosen when the assigner was created."""
         return self._trigger
 
     def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:
-        """Returns the serializer of the global window."""
+        """Return the serializer of the global window."""
         return GlobalWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """Says no."""
+        """Say no."""
         return False
 
     def __repr__(self) -> str:

@@ -40,7 +40,7 @@ class Min(ReduceFunction[int]):
     """Keeps the smaller of two numbers: of several merged windows, the next firing is the earliest."""
 
     def reduce(self, value1: int, value2: int) -> int:
-        """Returns the smaller number."""
+        """Return the smaller number."""
         return min(value1, value2)
 
 
@@ -58,31 +58,31 @@ class _IntervalTrigger(Trigger[Any, Window]):
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
-        """Sets the timer one interval after ``time``, or at the end of the window if that is earlier."""
+        """Set the timer one interval after ``time``, or at the end of the window if that is earlier."""
 
     @staticmethod
     @abstractmethod
     def _register_timer(time: int, ctx: Trigger.TriggerContext) -> None:
-        """Sets a timer of the trigger's clock."""
+        """Set a timer of the trigger's clock."""
 
     @staticmethod
     @abstractmethod
     def _delete_timer(time: int, ctx: Trigger.TriggerContext) -> None:
-        """Deletes a timer of the trigger's clock."""
+        """Delete a timer of the trigger's clock."""
 
     def can_merge(self) -> bool:
-        """Says yes."""
+        """Say yes."""
         return True
 
     def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Takes over the earliest firing of the merged windows."""
+        """Take over the earliest firing of the merged windows."""
         ctx.merge_partitioned_state(self._fire_time)
         next_fire_time = ctx.get_partitioned_state(self._fire_time).get()
         if next_fire_time is not None:
             self._register_timer(next_fire_time, ctx)
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Deletes the timer and forgets the next firing."""
+        """Delete the timer and forget the next firing."""
         fire_time = ctx.get_partitioned_state(self._fire_time)
         next_fire_time = fire_time.get()
         if next_fire_time is not None:
@@ -90,7 +90,7 @@ class _IntervalTrigger(Trigger[Any, Window]):
             fire_time.clear()
 
     def _on_interval(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires if this is the time that was set, and sets the next."""
+        """Fire if this is the time that was set, and set the next."""
         fire_time = ctx.get_partitioned_state(self._fire_time)
         if fire_time.get() != time:
             return _CONTINUE
@@ -115,11 +115,11 @@ class ContinuousEventTimeTrigger(_IntervalTrigger):
 
     @staticmethod
     def of(interval: TimeLength) -> ContinuousEventTimeTrigger:
-        """Creates a trigger that fires every ``interval`` of event time."""
+        """Create a trigger that fires every ``interval`` of event time."""
         return ContinuousEventTimeTrigger(interval)
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Sets the timers for the end of the window and the next multiple, or fires if the window has ended."""
+        """Set the timers for the end of the window and the next multiple, or fire if the window has ended."""
         last_moment = window.max_timestamp()
         if last_moment <= ctx.get_current_watermark():
             return _FIRE
@@ -130,17 +130,17 @@ class ContinuousEventTimeTrigger(_IntervalTrigger):
         return _CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the time that was set and sets the next, or fires for the last time."""
+        """Fire at the time that was set and set the next, or fire for the last time."""
         if time == window.max_timestamp():
             return _FIRE
         return self._on_interval(time, window, ctx)
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Forgets the next firing and deletes its timer, but not that of the window's end.
+        """Forget the next firing and delete its timer, but not that of the window's end.
 
         A trigger around this one may only want to start it anew: the window goes on and has to end.
         """
@@ -154,7 +154,7 @@ class ContinuousEventTimeTrigger(_IntervalTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
-        """Sets the timer one interval after ``time``, or at the end of the window if that is earlier."""
+        """Set the timer one interval after ``time``, or at the end of the window if that is earlier."""
         next_fire_time = min(time + self.interval, window.max_timestamp())
         fire_timestamp_state.add(next_fire_time)
         self._register_timer(next_fire_time, ctx)
@@ -178,11 +178,11 @@ class ContinuousProcessingTimeTrigger(_IntervalTrigger):
 
     @staticmethod
     def of(interval: TimeLength) -> ContinuousProcessingTimeTrigger:
-        """Creates a trigger that fires every ``interval`` of the clock."""
+        """Create a trigger that fires every ``interval`` of the clock."""
         return ContinuousProcessingTimeTrigger(interval)
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Sets the timer for the next multiple if none is set."""
+        """Set the timer for the next multiple if none is set."""
         fire_time = ctx.get_partitioned_state(self._fire_time)
         if fire_time.get() is None:
             now = ctx.get_current_processing_time()
@@ -190,11 +190,11 @@ class ContinuousProcessingTimeTrigger(_IntervalTrigger):
         return _CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the time that was set and sets the next, unless the clock has passed the end of the window."""
+        """Fire at the time that was set and set the next, unless the clock has passed the end of the window."""
         fire_time = ctx.get_partitioned_state(self._fire_time)
         if fire_time.get() != time:
             return _CONTINUE
@@ -210,7 +210,7 @@ class ContinuousProcessingTimeTrigger(_IntervalTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: Window, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
-        """Sets the timer one interval after ``time``, or at the end of the window if that is earlier."""
+        """Set the timer one interval after ``time``, or at the end of the window if that is earlier."""
         next_fire_time = min(time + self.interval, window.max_timestamp())
         fire_timestamp_state.add(next_fire_time)
         self._register_timer(next_fire_time, ctx)
@@ -253,11 +253,11 @@ class DeltaTrigger(Trigger[Any, Window]):
         delta_function: DeltaFunction[Any] | Callable[[Any, Any], float],
         type_info: TypeInformation | None = None,
     ) -> DeltaTrigger:
-        """Creates a trigger that fires on changes larger than ``threshold``; ``type_info`` is that of the records."""
+        """Create a trigger that fires on changes larger than ``threshold``; ``type_info`` is that of the records."""
         return DeltaTrigger(threshold, delta_function, type_info)
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Measures the distance and fires if it is too large."""
+        """Measure the distance and fire if it is too large."""
         state = ctx.get_partitioned_state(self._last_element)
         last = state.value()
         if last is None:
@@ -269,15 +269,15 @@ class DeltaTrigger(Trigger[Any, Window]):
         return _CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Forgets the point to measure from."""
+        """Forget the point to measure from."""
         ctx.get_partitioned_state(self._last_element).clear()
 
     def __repr__(self) -> str:
@@ -317,11 +317,11 @@ class ProcessingTimeoutTrigger(Trigger[T, W]):
         reset_timer_on_new_record: bool = False,  # noqa: FBT001, FBT002 - Flink's signature
         should_clear_on_timeout: bool = True,  # noqa: FBT001, FBT002 - Flink's signature
     ) -> ProcessingTimeoutTrigger[T, W]:
-        """Creates a trigger that adds a timeout to another one."""
+        """Create a trigger that adds a timeout to another one."""
         return ProcessingTimeoutTrigger(nested_trigger, timeout, reset_timer_on_new_record, should_clear_on_timeout)
 
     def on_element(self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Asks the trigger inside; if that does not fire, starts or renews the timeout."""
+        """Ask the trigger inside; if that does not fire, start or renew the timeout."""
         result = self.nested_trigger.on_element(element, timestamp, window, ctx)
         if result.is_fire():
             self.clear(window, ctx)
@@ -338,11 +338,11 @@ class ProcessingTimeoutTrigger(Trigger[T, W]):
         return result
 
     def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires, because a timer of the window ended, and purges if the trigger inside wants it."""
+        """Fire, because a timer of the window ended, and purge if the trigger inside wants it."""
         return self._fire(self.nested_trigger.on_event_time(time, window, ctx), window, ctx)
 
     def on_processing_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires, because the timeout or a timer of the window ended, and purges if the trigger inside wants it."""
+        """Fire, because the timeout or a timer of the window ended, and purge if the trigger inside wants it."""
         return self._fire(self.nested_trigger.on_processing_time(time, window, ctx), window, ctx)
 
     def _fire(self, nested_result: TriggerResult, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -351,7 +351,7 @@ class ProcessingTimeoutTrigger(Trigger[T, W]):
         return TriggerResult.FIRE_AND_PURGE if nested_result.is_purge() else _FIRE
 
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
-        """Stops the timeout and clears the trigger inside."""
+        """Stop the timeout and clear the trigger inside."""
         state = ctx.get_partitioned_state(self._timeout_time)
         running = state.value()
         if running is not None:

@@ -43,7 +43,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
-        """Returns the windows that contain the number of this record, the latest first."""
+        """Return the windows that contain the number of this record, the latest first."""
         state = context.get_runtime_context().get_state(self._count)
         position = state.value() or 0
         state.update(position + 1)
@@ -52,18 +52,18 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
         return [CountWindow(number) for number in range(latest, too_early, -1)]
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that fires when the window is full.
+        """Return the trigger that fires when the window is full.
 
         It also drops the records: a full window gets no more of them, and nothing else would ever remove it.
         """
         return PurgingTrigger(CountTrigger(self.window_size))
 
     def get_window_serializer(self) -> TypeSerializer[CountWindow]:
-        """Returns the serializer of count windows."""
+        """Return the serializer of count windows."""
         return CountWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """Says no."""
+        """Say no."""
         return False
 
 
@@ -80,7 +80,7 @@ class CountTumblingWindowAssigner(_CountWindows):
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
-        """Creates windows of ``window_size`` records."""
+        """Create windows of ``window_size`` records."""
         return CountTumblingWindowAssigner(window_size)
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ class CountSlidingWindowAssigner(_CountWindows):
 
     @staticmethod
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
-        """Creates windows of ``window_size`` records, one per ``window_slide`` records."""
+        """Create windows of ``window_size`` records, one per ``window_slide`` records."""
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def __repr__(self) -> str:

@@ -22,11 +22,11 @@ class DeltaFunction(ABC, Generic[T]):
 
     @abstractmethod
     def get_delta(self, old_data_point: T, new_data_point: T) -> float:
-        """Returns the distance."""
+        """Return the distance."""
 
 
 def checked_delta(distance: Any, function: Callable[[Any, Any], float], record: Any) -> float:
-    """Returns a distance, if it is a number.
+    """Return a distance, if it is a number.
 
     Raises:
         UnusableValueError: It is none.
@@ -38,7 +38,7 @@ def checked_delta(distance: Any, function: Callable[[Any, Any], float], record: 
 
 
 def as_delta(function: DeltaFunction[Any] | Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:
-    """Returns the plain callable behind a delta function."""
+    """Return the plain callable behind a delta function."""
     if isinstance(function, DeltaFunction):
         return function.get_delta
     # Programs are seldom type-checked, hence the check of what the type promises.

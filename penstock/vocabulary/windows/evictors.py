@@ -35,15 +35,15 @@ class TimestampedValue(Generic[T]):
     timestamp: int | None = None
 
     def get_value(self) -> T:
-        """Returns the record."""
+        """Return the record."""
         return self.value
 
     def get_timestamp(self) -> int | None:
-        """Returns the timestamp."""
+        """Return the timestamp."""
         return self.timestamp
 
     def has_timestamp(self) -> bool:
-        """Tells whether the record has a timestamp."""
+        """Tell whether the record has a timestamp."""
         return self.timestamp is not None
 
 
@@ -55,27 +55,27 @@ class Evictor(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """Returns the clock's time."""
+            """Return the clock's time."""
 
         @abstractmethod
         def get_metric_group(self) -> Any:
-            """Returns the metric group of the window step."""
+            """Return the metric group of the window step."""
 
         @abstractmethod
         def get_current_watermark(self) -> int:
-            """Returns the event time that this subtask has reached."""
+            """Return the event time that this subtask has reached."""
 
     @abstractmethod
     def evict_before(
         self, elements: list[TimestampedValue[T]], size: int, window: W, ctx: Evictor.EvictorContext
     ) -> None:
-        """Removes from ``elements`` what the window function must not see."""
+        """Remove from ``elements`` what the window function must not see."""
 
     @abstractmethod
     def evict_after(
         self, elements: list[TimestampedValue[T]], size: int, window: W, ctx: Evictor.EvictorContext
     ) -> None:
-        """Removes from ``elements`` what the next firing must not see."""
+        """Remove from ``elements`` what the next firing must not see."""
 
 
 class _OneSidedEvictor(Evictor[Any, Window]):
@@ -90,14 +90,14 @@ class _OneSidedEvictor(Evictor[Any, Window]):
     def evict_before(
         self, elements: list[TimestampedValue[Any]], size: int, window: Window, ctx: Evictor.EvictorContext
     ) -> None:
-        """Applies the rule unless it is meant for after the window function."""
+        """Apply the rule unless it is meant for after the window function."""
         if not self.do_evict_after:
             self._evict(elements, size)
 
     def evict_after(
         self, elements: list[TimestampedValue[Any]], size: int, window: Window, ctx: Evictor.EvictorContext
     ) -> None:
-        """Applies the rule if it is meant for after the window function."""
+        """Apply the rule if it is meant for after the window function."""
         if self.do_evict_after:
             self._evict(elements, size)
 
@@ -119,7 +119,7 @@ class CountEvictor(_OneSidedEvictor):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:  # noqa: FBT001, FBT002 - Flink's signature
-        """Creates an evictor that keeps the last ``max_count`` records."""
+        """Create an evictor that keeps the last ``max_count`` records."""
         return CountEvictor(max_count, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue[Any]], size: int) -> None:
@@ -146,7 +146,7 @@ class TimeEvictor(_OneSidedEvictor):
 
     @staticmethod
     def of(window_size: TimeLength, do_evict_after: bool = False) -> TimeEvictor:  # noqa: FBT001, FBT002 - Flink's signature
-        """Creates an evictor that keeps what is at most ``window_size`` old, by event time."""
+        """Create an evictor that keeps what is at most ``window_size`` old, by event time."""
         return TimeEvictor(window_size, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue[Any]], size: int) -> None:
@@ -185,7 +185,7 @@ class DeltaEvictor(_OneSidedEvictor):
         delta_function: DeltaFunction[Any] | Callable[[Any, Any], float],
         do_evict_after: bool = False,  # noqa: FBT001, FBT002 - Flink's signature
     ) -> DeltaEvictor:
-        """Creates an evictor that keeps records nearer than ``threshold`` to the last one."""
+        """Create an evictor that keeps records nearer than ``threshold`` to the last one."""
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue[Any]], size: int) -> None:

@@ -21,11 +21,11 @@ class TimeWindowSerializer(TypeSerializer[TimeWindow]):
     """Writes a time window as its start and its end, 16 bytes."""
 
     def serialize(self, element: TimeWindow, stream: BinaryIO) -> None:
-        """Writes the window to ``stream``."""
+        """Write the window to ``stream``."""
         stream.write(_TWO_LONGS.pack(element.start, element.end))
 
     def deserialize(self, stream: BinaryIO) -> TimeWindow:
-        """Reads a window from ``stream``."""
+        """Read a window from ``stream``."""
         start, end = _TWO_LONGS.unpack(stream.read(_TWO_LONGS.size))
         return TimeWindow(start, end)
 
@@ -34,11 +34,11 @@ class CountWindowSerializer(TypeSerializer[CountWindow]):
     """Writes a count window as its number, 8 bytes."""
 
     def serialize(self, element: CountWindow, stream: BinaryIO) -> None:
-        """Writes the window to ``stream``."""
+        """Write the window to ``stream``."""
         stream.write(_ONE_LONG.pack(element.id))
 
     def deserialize(self, stream: BinaryIO) -> CountWindow:
-        """Reads a window from ``stream``."""
+        """Read a window from ``stream``."""
         (number,) = _ONE_LONG.unpack(stream.read(_ONE_LONG.size))
         return CountWindow(number)
 
@@ -47,10 +47,10 @@ class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
     """Writes the global window as one zero byte."""
 
     def serialize(self, element: GlobalWindow, stream: BinaryIO) -> None:
-        """Writes the window to ``stream``."""
+        """Write the window to ``stream``."""
         stream.write(b"\0")
 
     def deserialize(self, stream: BinaryIO) -> GlobalWindow:
-        """Reads a window from ``stream``."""
+        """Read a window from ``stream``."""
         stream.read(1)
         return GlobalWindow.get()

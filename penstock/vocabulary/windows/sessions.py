@@ -39,7 +39,7 @@ class SessionWindowTimeGapExtractor(ABC):
 
     @abstractmethod
     def extract(self, element: Any) -> int:
-        """Returns the gap after this record in milliseconds."""
+        """Return the gap after this record in milliseconds."""
 
 
 class _Sessions(MergingWindowAssigner[Any, TimeWindow]):
@@ -51,11 +51,11 @@ class _Sessions(MergingWindowAssigner[Any, TimeWindow]):
     def merge_windows(
         self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]
     ) -> None:
-        """Reports every group of windows that overlap or touch."""
+        """Report every group of windows that overlap or touch."""
         TimeWindow.merge_windows(windows, callback)
 
     def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
-        """Returns the serializer of time windows."""
+        """Return the serializer of time windows."""
         return TimeWindowSerializer()
 
 
@@ -65,17 +65,17 @@ class _EventTimeSessions(_Sessions):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext | None
     ) -> Collection[TimeWindow]:
-        """Returns the window from the record's timestamp to one gap later."""
+        """Return the window from the record's timestamp to one gap later."""
         if timestamp is None or timestamp <= MIN_TIMESTAMP:
             raise missing_timestamp(self, element)
         return [TimeWindow(timestamp, timestamp + self._gap_after(element))]
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that fires at the end of the session."""
+        """Return the trigger that fires at the end of the session."""
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """Says yes."""
+        """Say yes."""
         return True
 
 
@@ -85,16 +85,16 @@ class _ProcessingTimeSessions(_Sessions):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        """Returns the window from the clock's time to one gap later."""
+        """Return the window from the clock's time to one gap later."""
         now = context.get_current_processing_time()
         return [TimeWindow(now, now + self._gap_after(element))]
 
     def get_default_trigger(self, env: Any = None) -> Trigger[Any, Any]:
-        """Returns the trigger that fires at the end of the session."""
+        """Return the trigger that fires at the end of the session."""
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """Says no."""
+        """Say no."""
         return False
 
 
@@ -160,14 +160,14 @@ class EventTimeSessionWindows(_FixedGap, _EventTimeSessions):
 
     @staticmethod
     def with_gap(size: TimeLength) -> EventTimeSessionWindows:
-        """Creates sessions with one gap for all records."""
+        """Create sessions with one gap for all records."""
         return EventTimeSessionWindows(size)
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor | Callable[[Any], TimeLength],
     ) -> DynamicEventTimeSessionWindows:
-        """Creates sessions with a gap that is taken from each record."""
+        """Create sessions with a gap that is taken from each record."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
@@ -181,14 +181,14 @@ class ProcessingTimeSessionWindows(_FixedGap, _ProcessingTimeSessions):
 
     @staticmethod
     def with_gap(size: TimeLength) -> ProcessingTimeSessionWindows:
-        """Creates sessions with one gap for all records."""
+        """Create sessions with one gap for all records."""
         return ProcessingTimeSessionWindows(size)
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor | Callable[[Any], TimeLength],
     ) -> DynamicProcessingTimeSessionWindows:
-        """Creates sessions with a gap that is taken from each record."""
+        """Create sessions with a gap that is taken from each record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
@@ -205,7 +205,7 @@ class DynamicEventTimeSessionWindows(_DynamicGap, _EventTimeSessions):
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor | Callable[[Any], TimeLength],
     ) -> DynamicEventTimeSessionWindows:
-        """Creates sessions with a gap that is taken from each record."""
+        """Create sessions with a gap that is taken from each record."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
@@ -216,5 +216,5 @@ class DynamicProcessingTimeSessionWindows(_DynamicGap, _ProcessingTimeSessions):
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor | Callable[[Any], TimeLength],
     ) -> DynamicProcessingTimeSessionWindows:
-        """Creates sessions with a gap that is taken from each record."""
+        """Create sessions with a gap that is taken from each record."""
         return DynamicProcessingTimeSessionWindows(extractor)

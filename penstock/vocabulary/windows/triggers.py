@@ -52,11 +52,11 @@ class TriggerResult(Enum):
         self._purge = purge
 
     def is_fire(self) -> bool:
-        """Tells whether the window is evaluated."""
+        """Tell whether the window is evaluated."""
         return self._fire
 
     def is_purge(self) -> bool:
-        """Tells whether the contents of the window are dropped."""
+        """Tell whether the contents of the window are dropped."""
         return self._purge
 
 
@@ -75,61 +75,61 @@ class Trigger(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """Returns the clock's time."""
+            """Return the clock's time."""
 
         @abstractmethod
         def get_metric_group(self) -> Any:
-            """Returns the metric group of the window step."""
+            """Return the metric group of the window step."""
 
         @abstractmethod
         def get_current_watermark(self) -> int:
-            """Returns the event time that this subtask has reached."""
+            """Return the event time that this subtask has reached."""
 
         @abstractmethod
         def register_processing_time_timer(self, time: int) -> None:
-            """Asks for ``on_processing_time`` when the clock reaches ``time``."""
+            """Ask for ``on_processing_time`` when the clock reaches ``time``."""
 
         @abstractmethod
         def register_event_time_timer(self, time: int) -> None:
-            """Asks for ``on_event_time`` when the watermark reaches ``time``."""
+            """Ask for ``on_event_time`` when the watermark reaches ``time``."""
 
         @abstractmethod
         def delete_processing_time_timer(self, time: int) -> None:
-            """Deletes the processing-time timer of that time; without such a timer nothing happens."""
+            """Delete the processing-time timer of that time; without such a timer nothing happens."""
 
         @abstractmethod
         def delete_event_time_timer(self, time: int) -> None:
-            """Deletes the event-time timer of that time; without such a timer nothing happens."""
+            """Delete the event-time timer of that time; without such a timer nothing happens."""
 
         @abstractmethod
         def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
-            """Returns the state of this key and window that the descriptor names."""
+            """Return the state of this key and window that the descriptor names."""
 
     class OnMergeContext(TriggerContext):
         """What a trigger gets when windows have been merged."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-            """Moves the named state of the merged windows into the new one; it must be a mergeable kind of state."""
+            """Move the named state of the merged windows into the new one; it must be a mergeable kind of state."""
 
     @abstractmethod
     def on_element(self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Is called for every record that enters the window."""
+        """Decide what happens when a record enters the window."""
 
     @abstractmethod
     def on_processing_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Is called when a processing-time timer of the window fires."""
+        """Decide what happens when a processing-time timer of the window fires."""
 
     @abstractmethod
     def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Is called when an event-time timer of the window fires."""
+        """Decide what happens when an event-time timer of the window fires."""
 
     def can_merge(self) -> bool:
-        """Tells whether the trigger works with windows that merge, as sessions do."""
+        """Tell whether the trigger works with windows that merge, as sessions do."""
         return False
 
     def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
-        """Is called when several windows have become ``window``: merge their state, set the timers anew."""
+        """Take note that several windows have become ``window``: merge their state, set the timers anew."""
         msg = (
             f"{type(self).__name__} cannot be used with windows that merge, such as session windows. Use another "
             "trigger, or let it return True from can_merge() and implement on_merge()."
@@ -138,7 +138,7 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
-        """Is called when the window goes away: delete the timers and the state that are still there."""
+        """Take note that the window goes away: delete the timers and the state that are still there."""
 
 
 class EventTimeTrigger(Trigger[Any, TimeWindow]):
@@ -146,13 +146,13 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
 
     @staticmethod
     def create() -> EventTimeTrigger:
-        """Creates the trigger."""
+        """Create the trigger."""
         return EventTimeTrigger()
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Fires if the window has already ended, otherwise waits for its end."""
+        """Fire if the window has already ended, otherwise waits for its end."""
         last_moment = window.max_timestamp()
         if last_moment <= ctx.get_current_watermark():
             return _FIRE
@@ -160,19 +160,19 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
         return _CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the end of the window."""
+        """Fire at the end of the window."""
         return _FIRE if time == window.max_timestamp() else _CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def can_merge(self) -> bool:
-        """Says yes."""
+        """Say yes."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Waits for the end of the merged window.
+        """Wait for the end of the merged window.
 
         If that has passed, no timer is needed: the record that caused the merge fires the window right after.
         """
@@ -181,7 +181,7 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_event_time_timer(last_moment)
 
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Deletes the timer."""
+        """Delete the timer."""
         ctx.delete_event_time_timer(window.max_timestamp())
 
     def __repr__(self) -> str:
@@ -193,36 +193,36 @@ class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
-        """Creates the trigger."""
+        """Create the trigger."""
         return ProcessingTimeTrigger()
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Waits for the end of the window."""
+        """Wait for the end of the window."""
         ctx.register_processing_time_timer(window.max_timestamp())
         return _CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires."""
+        """Fire."""
         return _FIRE
 
     def can_merge(self) -> bool:
-        """Says yes."""
+        """Say yes."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Waits for the end of the merged window, if that is still to come."""
+        """Wait for the end of the merged window, if that is still to come."""
         last_moment = window.max_timestamp()
         if last_moment > ctx.get_current_processing_time():
             ctx.register_processing_time_timer(last_moment)
 
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Deletes the timer."""
+        """Delete the timer."""
         ctx.delete_processing_time_timer(window.max_timestamp())
 
     def __repr__(self) -> str:
@@ -246,11 +246,11 @@ class CountTrigger(Trigger[Any, Window]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
-        """Creates a trigger that fires every ``window_size`` records."""
+        """Create a trigger that fires every ``window_size`` records."""
         return CountTrigger(window_size)
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Counts the record and fires when the count is reached."""
+        """Count the record and fire when the count is reached."""
         count = ctx.get_partitioned_state(self._count)
         count.add(1)
         if count.get() >= self.window_size:
@@ -259,23 +259,23 @@ class CountTrigger(Trigger[Any, Window]):
         return _CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def can_merge(self) -> bool:
-        """Says yes."""
+        """Say yes."""
         return True
 
     def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Adds the counts of the merged windows up."""
+        """Add the counts of the merged windows up."""
         ctx.merge_partitioned_state(self._count)
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Forgets the count."""
+        """Forget the count."""
         ctx.get_partitioned_state(self._count).clear()
 
     def __repr__(self) -> str:
@@ -295,31 +295,31 @@ class PurgingTrigger(Trigger[T, W]):
 
     @staticmethod
     def of(nested_trigger: Trigger[T, W]) -> PurgingTrigger[T, W]:
-        """Creates a purging trigger from another one."""
+        """Create a purging trigger from another one."""
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Turns a firing into a purging one."""
+        """Turn a firing into a purging one."""
         return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Turns a firing into a purging one."""
+        """Turn a firing into a purging one."""
         return _purging(self.nested_trigger.on_event_time(time, window, ctx))
 
     def on_processing_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Turns a firing into a purging one."""
+        """Turn a firing into a purging one."""
         return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def can_merge(self) -> bool:
-        """Says what the trigger inside says."""
+        """Say what the trigger inside says."""
         return self.nested_trigger.can_merge()
 
     def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
-        """Passes the call on."""
+        """Pass the call on."""
         self.nested_trigger.on_merge(window, ctx)
 
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
-        """Passes the call on."""
+        """Pass the call on."""
         self.nested_trigger.clear(window, ctx)
 
     def __repr__(self) -> str:
@@ -336,22 +336,22 @@ class NeverTrigger(Trigger[Any, GlobalWindow]):
     def on_element(
         self, element: Any, timestamp: int, window: GlobalWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def on_event_time(self, time: int, window: GlobalWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def on_processing_time(self, time: int, window: GlobalWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Does nothing."""
+        """Do nothing."""
         return _CONTINUE
 
     def on_merge(self, window: GlobalWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Does nothing: there is no state to merge."""
+        """Do nothing: there is no state to merge."""
 
     def clear(self, window: GlobalWindow, ctx: Trigger.TriggerContext) -> None:
-        """Does nothing: there is neither state nor timer."""
+        """Do nothing: there is neither state nor timer."""
 
     def __repr__(self) -> str:
         return "NeverTrigger()"
@@ -363,16 +363,16 @@ class EndOfStreamTrigger(NeverTrigger):
     def on_element(
         self, element: Any, timestamp: int, window: GlobalWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Waits for the last watermark."""
+        """Wait for the last watermark."""
         ctx.register_event_time_timer(window.max_timestamp())
         return _CONTINUE
 
     def on_event_time(self, time: int, window: GlobalWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the end of time."""
+        """Fire at the end of time."""
         return _FIRE if time == window.max_timestamp() else _CONTINUE
 
     def clear(self, window: GlobalWindow, ctx: Trigger.TriggerContext) -> None:
-        """Deletes the timer."""
+        """Delete the timer."""
         ctx.delete_event_time_timer(window.max_timestamp())
 
     def __repr__(self) -> str:

@@ -29,7 +29,7 @@ class Window(ABC):
 
     @abstractmethod
     def max_timestamp(self) -> int:
-        """Returns the largest timestamp, in milliseconds, that still belongs to the window."""
+        """Return the largest timestamp, in milliseconds, that still belongs to the window."""
 
 
 class MergeCallback(ABC, Generic[W]):
@@ -37,7 +37,7 @@ class MergeCallback(ABC, Generic[W]):
 
     @abstractmethod
     def merge(self, to_be_merged: Iterable[W], merge_result: W) -> None:
-        """Takes note that the windows ``to_be_merged`` are replaced by ``merge_result``."""
+        """Take note that the windows ``to_be_merged`` are replaced by ``merge_result``."""
 
 
 class _Span(NamedTuple):
@@ -59,23 +59,23 @@ class TimeWindow(_Span, Window):
     __slots__ = ()
 
     def max_timestamp(self) -> int:
-        """Returns ``end - 1``, the last millisecond inside the window."""
+        """Return ``end - 1``, the last millisecond inside the window."""
         return self.end - 1
 
     def intersects(self, other: TimeWindow) -> bool:
-        """Tells whether the two windows overlap or touch.
+        """Tell whether the two windows overlap or touch.
 
         Touching counts, so that two records exactly one session gap apart are in one session.
         """
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """Returns the smallest window that contains both."""
+        """Return the smallest window that contains both."""
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """Returns the start of the aligned window that contains ``timestamp``.
+        """Return the start of the aligned window that contains ``timestamp``.
 
         Aligned starts are ``offset + k * window_size`` for every integer ``k``, negative ones included.
 
@@ -92,7 +92,7 @@ class TimeWindow(_Span, Window):
         windows: Iterable[TimeWindow],
         callback: MergeCallback[TimeWindow],
     ) -> None:
-        """Reports every group of overlapping or touching windows to ``callback``, with the window that covers it.
+        """Report every group of overlapping or touching windows to ``callback``, with the window that covers it.
 
         Windows that stand alone are not reported. Groups come in the order of time.
         """
@@ -125,7 +125,7 @@ class CountWindow(_Numbered, Window):
     __slots__ = ()
 
     def max_timestamp(self) -> int:
-        """Returns the end of time: counting is not bound to the clock."""
+        """Return the end of time: counting is not bound to the clock."""
         return MAX_WATERMARK
 
 
@@ -142,7 +142,7 @@ class GlobalWindow(Window):
     _instance: GlobalWindow | None = None
 
     def __new__(cls) -> GlobalWindow:
-        """Returns the single instance, also after unpickling."""
+        """Return the single instance, also after unpickling."""
         instance = cls._instance
         if instance is None:
             instance = cls._instance = super().__new__(cls)
@@ -150,15 +150,15 @@ class GlobalWindow(Window):
 
     @staticmethod
     def get() -> GlobalWindow:
-        """Returns the global window."""
+        """Return the global window."""
         return GlobalWindow()
 
     def max_timestamp(self) -> int:
-        """Returns the end of time: the window never ends by itself."""
+        """Return the end of time: the window never ends by itself."""
         return MAX_WATERMARK
 
     def __lt__(self, other: Any) -> bool:
-        """Orders the window among its peers, where it is never the smaller one, so that it may sit in a heap."""
+        """Order the window among its peers, where it is never the smaller one, so that it may sit in a heap."""
         return False if isinstance(other, GlobalWindow) else NotImplemented
 
     def __repr__(self) -> str:
@@ -174,17 +174,17 @@ class TaggedUnion(NamedTuple):
     """The record."""
 
     def is_one(self) -> bool:
-        """Returns whether the record came from the first stream."""
+        """Return whether the record came from the first stream."""
         return self.input == 0
 
     def is_two(self) -> bool:
-        """Returns whether the record came from the second stream."""
+        """Return whether the record came from the second stream."""
         return self.input == 1
 
     def get_one(self) -> Any:
-        """Returns the record of the first stream, None if it came from the second."""
+        """Return the record of the first stream, None if it came from the second."""
         return self.value if self.input == 0 else None
 
     def get_two(self) -> Any:
-        """Returns the record of the second stream, None if it came from the first."""
+        """Return the record of the second stream, None if it came from the first."""
         return self.value if self.input == 1 else None

@@ -31,8 +31,8 @@ from penstock.execution.spark.control.messages import (
 from penstock.execution.spark.worker.cancellation import Cancellation, TaskCancelledError
 from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess, WorkerLink, obey_driver
 from penstock.execution.spark.worker.exchange import InboxReader, InputLostError, to_batches
-from penstock.execution.spark.worker.process_exits import exits_told
-from penstock.execution.spark.worker.pulse import BusyWatch, Pulse
+from penstock.execution.spark.worker.stage_main.process_exits import exits_told
+from penstock.execution.spark.worker.stage_main.pulse import BusyWatch, Pulse
 from penstock.foundation.clock import SystemClock
 from penstock.graph.packing import unpack_job
 from penstock.pyflink_alias import install_alias
