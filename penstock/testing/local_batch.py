@@ -12,7 +12,7 @@ from penstock.runtime.batch.commits import commit_all
 from penstock.runtime.batch.outcome import CollectedPart, Committables, PrintedPart
 from penstock.runtime.batch.task import BatchTask
 from penstock.runtime.diagnostics.failure import explain_failure
-from penstock.testing.local_run import build_job
+from penstock.testing.built_job import build_job
 from penstock.testing.local_splits import LocalSplits
 from penstock.vocabulary.job import JobStatus
 

@@ -17,6 +17,7 @@ from penstock.foundation.clock import ManualClock
 from penstock.graph.packing import pack_job
 from penstock.runtime.diagnostics.failure import explain_failure
 from penstock.runtime.time.watermark_alignment import AlignmentGroups
+from penstock.testing.built_job import build_job
 from penstock.testing.local_attempt import LocalAttempt
 from penstock.testing.local_batch import LocalBatchRun
 from penstock.testing.local_checkpoints import LocalCheckpoint, LocalCheckpoints
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from penstock.graph.job import Job
     from penstock.runtime.task.task import Task
 
-__all__ = ["LocalRun", "build_job", "run_locally"]
+__all__ = ["LocalRun", "run_locally"]
 
 T = TypeVar("T")
 _GONE = {
@@ -428,11 +429,3 @@ def run_locally(environment: StreamExecutionEnvironment, job_name: str | None = 
     """Run what an environment holds, in this process, to its end, in the mode that it says."""
     job = build_job(environment, job_name)
     return LocalBatchRun(job).run() if job.is_batch else LocalRun(job).run()
-
-
-def build_job(environment: StreamExecutionEnvironment, job_name: str | None = None) -> Job:
-    """Check what was added to an environment since its last job, as ``execute`` does, and return the job.
-
-    Nothing runs. A :class:`~penstock.testing.LocalRun` runs the job in this process, any number of times.
-    """
-    return environment._build_job(job_name)
