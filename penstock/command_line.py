@@ -72,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     savepoint.set_defaults(command=_dispose)
 
     doctor = commands.add_parser("doctor", help="show versions and what is missing for a job to run")
+    doctor.add_argument(
+        "--spark", action="store_true", help="also start a local Spark and try there what Penstock needs of its inside"
+    )
     doctor.set_defaults(command=_doctor)
     return parser
 
@@ -150,7 +153,7 @@ def _dispose(options: argparse.Namespace) -> int:
     return 0
 
 
-def _doctor(_: argparse.Namespace) -> int:
+def _doctor(options: argparse.Namespace) -> int:
     checks = [
         ("Python", _python()),
         ("Java", _java()),
@@ -159,6 +162,8 @@ def _doctor(_: argparse.Namespace) -> int:
         ("Accelerator", (True, _accelerator())),
         ("Interpreter tricks", (True, _interpreter_tricks())),
     ]
+    if all(is_fine for _, (is_fine, _) in checks):
+        checks += _spark_inside(is_live=options.spark)
     for name, (is_fine, found) in checks:
         sys.stdout.write(f"{'ok     ' if is_fine else 'MISSING'} {name}: {found}\n")
     _show_open_ports()
@@ -175,6 +180,20 @@ def _show_open_ports() -> None:
             f"{'ok     ' if port.is_local else 'OPEN   '} Port {port.port} at {port.address}"
             f" ({port.command}, process {port.process}): reached by {where}\n"
         )
+
+
+def _spark_inside(*, is_live: bool) -> list[tuple[str, tuple[bool, str]]]:
+    """Try what Penstock uses of Spark beyond its API; with ``is_live`` also in a session."""
+    from penstock.execution.spark.driver.session import find_session, stop_own_session
+    from penstock.execution.spark.internals.self_test import BORDER_CHECKS, live_checks, run_checks
+
+    outcomes = run_checks(BORDER_CHECKS)
+    if is_live:
+        try:
+            outcomes += run_checks(live_checks(find_session(None, {"spark.master": "local[2]"}, 2)))
+        finally:
+            stop_own_session()
+    return [(f"Spark, {each.name}", (each.problem is None, each.problem or "as expected")) for each in outcomes]
 
 
 def _python() -> tuple[bool, str]:

@@ -65,6 +65,7 @@ def check(output: str, *, is_shipped: bool) -> None:
     if is_shipped:
         assert re.search(r"/penstock-\w+\.zip/penstock/__init__\.py$", penstock_file)
         assert re.search(r"/shapes-\w+\.zip/shapes\.py$", shapes_file)
+<<<<<<< HEAD
     places = ast.literal_eval(lines[2].removeprefix("accelerator from "))
     if native is not None:
         # Executors on the driver's machine have one of their own, too; the one that was sent comes first.
@@ -72,6 +73,10 @@ def check(output: str, *, is_shipped: bool) -> None:
         assert [Path(place).name for place in places] == [name, name]
         assert native.__file__ not in places
     assert lines[3] == "daemons 2"  # one per executor
+=======
+    assert lines[2] == "daemons 2"  # one per executor
+    assert lines[3] == "started as ['penstock_fork_server']"
+>>>>>>> 0981c6c (Fork workers of clusters from a warm process too; let doctor try what is used of Spark's inside)
     printed = [re.fullmatch(r"line:([1-4])> ((\d{6})\3*)", line) for line in lines[4:204]]
     assert all(printed), "a line is torn"
     assert sorted(int(found[3]) for found in printed if found) == list(range(1, 201))

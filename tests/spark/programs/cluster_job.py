@@ -14,10 +14,14 @@ class Where(MapFunction):
 
     def map(self, value):
         import os
+        import sys
 
         from penstock.foundation.native import native
 
-        return value, penstock.__file__, shapes.__file__, getattr(native, "__file__", ""), os.getppid()
+        accelerator = getattr(native, "__file__", "")
+        # A forked process is the module that its parent was started as.
+        module = sys.modules["__main__"].__spec__.name
+        return value, penstock.__file__, shapes.__file__, accelerator, os.getppid(), module
 
 
 def long_line(number):
@@ -35,8 +39,9 @@ def main():
     assert sorted(value for value, *_ in found) == list(range(1, 41))
     print("penstock from", sorted({file for _, file, *_ in found}))
     print("shapes from", sorted({file for _, _, file, *_ in found}))
-    print("accelerator from", sorted({file for *_, file, _ in found}))
-    print("daemons", len({parent for *_, parent in found}))
+    print("accelerator from", sorted({file for _, _, _, file, *_ in found}))
+    print("daemons", len({parent for *_, parent, _ in found}))
+    print("started as", sorted({module for *_, module in found}))
     env.from_sequence(1, 200).map(long_line).print("line")
     env.execute("long lines")
     env.from_sequence(0, 200).rebalance().map(lambda n: 1 // n).name("divide").print("quotient")

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import ClusterError, NotEnoughSlotsError
 from penstock.execution.spark.control.heartbeats import HeartbeatSettings
 from penstock.execution.spark.driver.lent_settings import LentSettings
+from penstock.execution.spark.driver.shipping import ship_fork_server
 from penstock.execution.spark.internals.context import is_stopped, slot_count
 from penstock.execution.spark.internals.gateway import has_context, start_gateway
 from penstock.execution.spark.internals.jvm_death import forget_jvm, how_jvm_ended
@@ -23,8 +24,9 @@ from penstock.execution.spark.internals.settings import (
     BATCH_CORE_SETTINGS,
     BATCH_FAILURES,
     CORE_SETTINGS,
-    FORK_SERVER,
     FORK_SERVER_SETTING,
+    LOCAL_FORK_SERVER,
+    SHIPPED_FORK_SERVER,
     are_missing,
     executor_patience,
     private_places,
@@ -132,6 +134,8 @@ def _create_session(options: dict[str, Any], slots: int, *, is_batch: bool) -> S
     if on_interrupt is not None:
         # PySpark's own reaction to Ctrl-C kills every job before its functions are closed.
         signal.signal(signal.SIGINT, on_interrupt)
+    if settings[FORK_SERVER_SETTING] == SHIPPED_FORK_SERVER:
+        ship_fork_server(session.sparkContext)  # now: no Python worker of this session starts without it
     return session
 
 
@@ -156,13 +160,14 @@ def _settings(options: dict[str, Any], slots: int, *, is_batch: bool) -> dict[st
         search_path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if package_root not in search_path:
             os.environ["PYTHONPATH"] = os.pathsep.join([package_root, *filter(None, search_path)])
-        settings.setdefault(FORK_SERVER_SETTING, FORK_SERVER)
         if "SPARK_LOCAL_DIRS" not in os.environ:
             settings = {**private_places(private_directory("spark")), **settings}
         # Nothing outside this machine talks to a local session.
         settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
         settings.setdefault("spark.driver.host", "127.0.0.1")
-    if _local_slots(settings["spark.master"]) is None:
+    is_cluster = _local_slots(settings["spark.master"]) is None
+    settings.setdefault(FORK_SERVER_SETTING, SHIPPED_FORK_SERVER if is_cluster else LOCAL_FORK_SERVER)
+    if is_cluster:
         # An executor that stands still or is cut off is lost to Spark as soon as its workers are to the job.
         heartbeat = HeartbeatSettings.from_options(options)
         patience = executor_patience(heartbeat.interval, heartbeat.timeout, heartbeat.look_millis)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import cloudpickle
 
+from penstock.execution.spark.internals.fork_server import starter
+from penstock.execution.spark.internals.settings import SHIPPED_FORK_SERVER
 from penstock.foundation.native import native
 from penstock.foundation.private_directory import private_directory
 
@@ -20,18 +22,18 @@ if TYPE_CHECKING:
 
     from pyspark import SparkContext
 
-__all__ = ["ship_code"]
+__all__ = ["ship_code", "ship_fork_server"]
 
 _PACKAGE = Path(__file__).resolve().parents[3]
 _shipped: set[tuple[str, str]] = set()
+"""The application and the digest of what it was sent."""
+_packages: dict[str, str] = {}
+"""The file that each application has got Penstock in."""
 
 
 def ship_code(context: SparkContext, python_files: list[str]) -> None:
     """Make Penstock, the user's own modules and the given files importable in the workers of a Spark context."""
-    if (str(context.applicationId), "penstock") not in _shipped:  # it does not change while the program runs
-        _ship_packages(context, "penstock", [_PACKAGE, Path(cloudpickle.__file__).parent])
-        _ship_accelerator(context)
-        _shipped.add((str(context.applicationId), "penstock"))
+    _ship_penstock(context)
     for package in _user_packages():
         _ship_packages(context, package.stem, [package])
     for file in python_files:
@@ -52,17 +54,34 @@ def _ship_accelerator(context: SparkContext) -> None:
         context.addFile(native.__file__)
 
 
-def _ship_packages(context: SparkContext, name: str, sources: list[Path]) -> None:
+def ship_fork_server(context: SparkContext) -> None:
+    """Send the module that executors of a cluster start to fork workers from, with Penstock itself."""
+    module = private_directory("shipped") / f"{SHIPPED_FORK_SERVER}.py"
+    module.write_text(starter(_ship_penstock(context)), encoding="utf-8")
+    context.addFile(str(module))
+
+
+def _ship_penstock(context: SparkContext) -> str:
+    """Send the package once per application, as it does not change while the program runs; return the file's name."""
+    application = str(context.applicationId)
+    if application not in _packages:
+        _packages[application] = _ship_packages(context, "penstock", [_PACKAGE, Path(cloudpickle.__file__).parent])
+        _ship_accelerator(context)
+    return _packages[application]
+
+
+def _ship_packages(context: SparkContext, name: str, sources: list[Path]) -> str:
     content = _zip(sources)
     digest = hashlib.sha256(content).hexdigest()[:16]
-    application = f"{context.applicationId}"
-    if (application, digest) in _shipped:
-        return
-    _shipped.add((application, digest))
-    # Executors fetch the files when their first task starts, so they stay until this process ends.
-    path = private_directory("shipped") / f"{name}-{digest}.zip"
-    path.write_bytes(content)
-    context.addPyFile(str(path))
+    file = f"{name}-{digest}.zip"
+    application = str(context.applicationId)
+    if (application, digest) not in _shipped:
+        _shipped.add((application, digest))
+        # Executors fetch the files when their first task starts, so they stay until this process ends.
+        path = private_directory("shipped") / file
+        path.write_bytes(content)
+        context.addPyFile(str(path))
+    return file
 
 
 def _zip(sources: list[Path]) -> bytes:

@@ -14,9 +14,10 @@ __all__ = [
     "BATCH_FAILURES",
     "BATCH_SETTINGS",
     "CORE_SETTINGS",
-    "FORK_SERVER",
     "FORK_SERVER_SETTING",
     "JOB_PROPERTIES",
+    "LOCAL_FORK_SERVER",
+    "SHIPPED_FORK_SERVER",
     "are_missing",
     "executor_patience",
     "private_places",
@@ -68,7 +69,9 @@ _LONGEST_SOCKET_PLACE = 60
 FORK_SERVER_SETTING = "spark.python.daemon.module"
 """Names the module that an executor starts to fork Python workers from."""
 
-FORK_SERVER = "penstock.execution.spark.internals.fork_server"
+LOCAL_FORK_SERVER = "penstock.execution.spark.internals.fork_server"
+SHIPPED_FORK_SERVER = "penstock_fork_server"
+"""The module that the driver sends to the executors of a cluster, which need not have Penstock installed."""
 
 
 def executor_patience(interval: int, timeout: int, look: int) -> dict[str, str]:
