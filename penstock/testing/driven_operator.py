@@ -9,14 +9,16 @@ from penstock.checkpoint.options import CheckpointOptions
 from penstock.errors import ProgramError
 from penstock.foundation.clock import ManualClock
 from penstock.foundation.keys.groups import key_group_of, subtask_of_key_group
+from penstock.graph.multi_input_steps import CoGroupStep, TwoInputStep
 from penstock.graph.nodes import Node
-from penstock.graph.steps import Step
+from penstock.graph.steps import Step, WindowStep
 from penstock.runtime.checkpoint.barriers import barrier
 from penstock.runtime.checkpoint.subtask_snapshots import SubtaskSnapshots
 from penstock.runtime.exchange.elements import END_OF_INPUT, MAX_TIMESTAMP, RECORDS, STATUS, WATERMARK, Element
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.task.chain import Chain
 from penstock.runtime.task.context import OperatorContext, SubtaskInfo
+from penstock.runtime.task.services import TaskServices
 from penstock.runtime.task.subtask import Subtask
 from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
@@ -341,7 +343,7 @@ class DrivenOperator:
             execution_config=options.get("execution_config") or ExecutionConfig(),
             keys=self._keys,
             state=backend,
-            services={"print": self.printed.extend, "wake_up": self._woken.set},
+            services=TaskServices(print_lines=self.printed.extend, wake_up=self._woken.set),
         )
 
     def _make_subtask(self, step: Step | None) -> Subtask:
@@ -374,10 +376,15 @@ def _subtask_info(name: str, snapshots: Sequence[HarnessSnapshot], options: Harn
 
 def _selectors_of(step: Step | None) -> tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]:
     """Return how the keys of each input are found, where they are known and more than one."""
-    if step is None or not getattr(step, "is_keyed", True):
-        return None, None
-    pair: tuple[Any, Any] | None = getattr(step, "input_keys", None)
-    return pair or (step.key, getattr(step, "second_key", None))
+    match step:
+        case None | WindowStep(is_keyed=False):
+            return None, None
+        case CoGroupStep(input_keys=selectors):
+            return selectors
+        case TwoInputStep(key=first, second_key=second):
+            return first, second
+        case _:
+            return step.key, None
 
 
 def _columns(records: Iterable[tuple[Any, int]]) -> tuple[Values, Timestamps]:

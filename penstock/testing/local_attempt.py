@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.packing import unpack_job
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
     from penstock.runtime.operators.operator import Operator
+    from penstock.runtime.task.services import TaskServices
     from penstock.testing.local_checkpoints import LocalCheckpoints
 
 __all__ = ["LocalAttempt"]
@@ -41,12 +43,12 @@ class LocalAttempt:
         *,
         clock: Clock,
         checkpoints: LocalCheckpoints,
-        services: dict[str, Any],
+        services: TaskServices,
     ) -> None:
         self._clock = clock
         self._checkpoints = checkpoints
         self._splits = LocalSplits(job, clock.now(), *checkpoints.restored_states)
-        services = {**services, "splits": self._splits.numbered}
+        services = replace(services, splits=self._splits.numbered)
         self.stages = [
             [
                 Task(

@@ -16,6 +16,7 @@ from penstock.errors import CheckpointError, JobFailedError, PenstockError, Prog
 from penstock.foundation.clock import ManualClock
 from penstock.graph.packing import pack_job
 from penstock.runtime.diagnostics.failure import explain_failure
+from penstock.runtime.task.services import TaskServices
 from penstock.runtime.time.watermark_alignment import AlignmentGroups
 from penstock.testing.built_job import build_job
 from penstock.testing.local_attempt import LocalAttempt
@@ -356,12 +357,12 @@ class LocalRun:
     # -- parts
 
     def _new_attempt(self) -> LocalAttempt:
-        services: dict[str, Any] = {
-            "print": self.printed.extend,
-            "collect": self._collect,
-            "align": AlignmentGroups().report,
-            "wake_up": self._woken.set,
-        }
+        services = TaskServices(
+            print_lines=self.printed.extend,
+            collect=self._collect,
+            align=AlignmentGroups().report,
+            wake_up=self._woken.set,
+        )
         return LocalAttempt(
             self._job,
             self._packed,

@@ -66,7 +66,6 @@ def check(output: str, *, is_shipped: bool) -> None:
         assert re.search(r"/penstock-\w+\.zip/penstock/__init__\.py$", file)
     if is_shipped:
         assert re.search(r"/shapes-\w+\.zip/shapes\.py$", shapes_file)
-<<<<<<< HEAD
     places = ast.literal_eval(lines[2].removeprefix("accelerator from "))
     if native is not None:
         # Executors on the driver's machine have one of their own, too; the one that was sent comes first.
@@ -74,16 +73,13 @@ def check(output: str, *, is_shipped: bool) -> None:
         assert [Path(place).name for place in places] == [name, name]
         assert native.__file__ not in places
     assert lines[3] == "daemons 2"  # one per executor
-=======
-    assert lines[2] == "daemons 2"  # one per executor
-    assert lines[3] == "started as ['penstock_fork_server']"
->>>>>>> 0981c6c (Fork workers of clusters from a warm process too; let doctor try what is used of Spark's inside)
-    printed = [re.fullmatch(r"line:([1-4])> ((\d{6})\3*)", line) for line in lines[4:204]]
+    assert lines[4] == "started as ['penstock_fork_server']"
+    printed = [re.fullmatch(r"line:([1-4])> ((\d{6})\3*)", line) for line in lines[5:205]]
     assert all(printed), "a line is torn"
     assert sorted(int(found[3]) for found in printed if found) == list(range(1, 201))
     assert {len(found[2]) for found in printed if found} == {30_000}
     assert {found[1] for found in printed if found} == {"1", "2", "3", "4"}
-    failure = [line for line in lines[204:] if not line.startswith("quotient:")]
+    failure = [line for line in lines[205:] if not line.startswith("quotient:")]
     assert re.fullmatch(r"divide \([1-4]/4\)", failure[0])
     assert failure[1] == "Traceback (most recent call last):"
     assert re.search(r"cluster_job\.py\", line \d+, in <lambda>$", failure[2])  # the user's own line, nothing before it

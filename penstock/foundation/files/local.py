@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.errors import CorruptCheckpointError
 
@@ -109,6 +109,7 @@ class _LocalOutput:
 class _LocalInput:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
+        self._file: Any = None  # nothing to close yet
         try:
             self._file = path.open("rb")
         except OSError as error:
@@ -125,9 +126,8 @@ class _LocalInput:
         return b"".join(parts)
 
     def __del__(self) -> None:
-        file = getattr(self, "_file", None)
-        if file is not None:
-            file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 class LocalFiles:

@@ -60,7 +60,7 @@ class AsyncWaitOperator(Operator):
 
     def open(self) -> None:
         """Open the function inside of the event loop, and ask again what a checkpoint has left unanswered."""
-        self._wake_up = self.context.services.get("wake_up", lambda: None)
+        self._wake_up = self.context.services.wake_up
         predicate = self.step.retry_strategy.get_retry_predicate()
         self._wants_other_result = predicate.result_predicate()
         self._excuses = predicate.exception_predicate()

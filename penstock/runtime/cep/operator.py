@@ -31,6 +31,8 @@ __all__ = ["PatternOperator"]
 class PatternOperator(Operator):
     """Matches the records of each key against a pattern."""
 
+    timers: InternalTimers
+
     def __init__(self, step: PatternStep) -> None:
         if step.key is None:
             message = "A pattern step needs a key; a stream without keys is matched under one constant key."
@@ -39,6 +41,7 @@ class PatternOperator(Operator):
         self.function = step.function
         self._keys_of = keys_of(step.key)
         self._restored_pattern: dict[str, Any] | None = None
+        self._is_open = False
 
     def open(self) -> None:
         """Prepare state, timers and functions."""
@@ -55,6 +58,7 @@ class PatternOperator(Operator):
         )
         self._woken: dict[Any, None] = {}
         self._open_engines()
+        self._is_open = True
 
     def _open_engines(self) -> None:
         self.engine = PatternEngine(
@@ -64,7 +68,7 @@ class PatternOperator(Operator):
 
     def close(self) -> None:
         """Close the functions."""
-        if hasattr(self, "engine"):
+        if self._is_open:
             self.engine.close()
 
     def half_matches(self, key: Any) -> list[HalfMatch]:

@@ -33,10 +33,10 @@ class PatternSetOperator(PatternOperator):
     def __init__(self, step: PatternSetStep) -> None:
         super().__init__(step)  # type: ignore[arg-type] # what both steps have in common is all that is asked
         self._set = step
+        self.engines: dict[str, PatternEngine] = {}
 
     def _open_engines(self) -> None:
         self._rules: Any = self.context.operator_state.get_broadcast_state(MapStateDescriptor("patterns"))
-        self.engines: dict[str, PatternEngine] = {}
         for name, rule in sorted(self._rules.items()):
             self._add(name, rule)
         self.context.metrics.gauge("numPatterns", lambda: len(self.engines))
@@ -46,7 +46,7 @@ class PatternSetOperator(PatternOperator):
 
     def close(self) -> None:
         """Close the functions."""
-        for engine in getattr(self, "engines", {}).values():
+        for engine in self.engines.values():
             engine.close()
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:

@@ -127,13 +127,13 @@ class SubtaskSnapshots(Snapshots):
             self._suspended_by = None
         for operator in self._chain.operators:
             operator.notify_aborted(checkpoint_id)
-            notify_aborted(getattr(operator, "function", None), checkpoint_id)
+            notify_aborted(operator.function, checkpoint_id)
 
     def completed(self, checkpoint_id: int) -> None:
         """Take note that a checkpoint is complete."""
         for operator in self._chain.operators:
             operator.notify_complete(checkpoint_id)
-            notify_complete(getattr(operator, "function", None), checkpoint_id)
+            notify_complete(operator.function, checkpoint_id)
 
     def finish(self) -> None:
         """Say that the input has ended, behind the answers to the checkpoints before."""
@@ -148,7 +148,7 @@ class SubtaskSnapshots(Snapshots):
     @staticmethod
     def _freeze_operator(operator: Operator, checkpoint_id: int, timestamp: int) -> _Frozen:
         context = operator.context
-        snapshot_function(getattr(operator, "function", None), checkpoint_id, timestamp)
+        snapshot_function(operator.function, checkpoint_id, timestamp)
         own: Any = operator.snapshot(checkpoint_id)
         info = context.info
         keyed, timers = None, operator.snapshot_timers()

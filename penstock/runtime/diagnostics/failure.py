@@ -148,7 +148,7 @@ def _line(error: BaseException) -> str:
 
 def _function(place: _Place) -> str:
     operator = place.operator
-    function = getattr(operator, "function", None) or getattr(operator, "_source", None)
+    function = None if operator is None else operator.named_part
     if place.choice is None and place.user_frames is not None:
         return describe_frame(place.user_frames.tb_frame, function)
     function = place.choice or function
@@ -158,7 +158,7 @@ def _function(place: _Place) -> str:
 def _source_of(error: BaseException, task: Task | None) -> Operator | None:
     """Return the operator whose source thread raised the error: such a traceback begins outside the task's loop."""
     for subtask in task.subtasks.values() if task is not None else ():
-        if getattr(subtask.chain.head, "_error", None) is error:
+        if subtask.chain.head.failure_outside is error:
             return subtask.chain.head
     return None
 

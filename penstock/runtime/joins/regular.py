@@ -52,6 +52,8 @@ class _Side:
 class JoinOperator(Operator):
     """A join driven by arrival, from both sides."""
 
+    timers: InternalTimers
+
     def __init__(self, step: JoinStep) -> None:
         self.step = step
         self.function = step.function

@@ -32,8 +32,22 @@ class Operator:
     key_functions: tuple[KeyFunction, ...] = ()
     """What finds the keys of records, with the key selectors of the program in them."""
 
+    function: Any = None
+    """The function of the program that the operator calls, if it has one; it is told about checkpoints as well."""
+    timers: InternalTimers | None = None
+    """The timers of the operator's keys, ``None`` where it has none."""
     protects: bool
     """Whether what the program might still change is copied when it is emitted: unless objects are reused."""
+
+    @property
+    def named_part(self) -> Any:
+        """Return the part of the program that messages name: the function, or for example the source."""
+        return self.function
+
+    @property
+    def failure_outside(self) -> BaseException | None:
+        """Return what was raised in a thread of the operator's own, before the task has raised it."""
+        return None
 
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Give the operator its surroundings; nothing runs yet."""
@@ -102,9 +116,8 @@ class Operator:
 
     def quiesce(self) -> None:
         """Drop the timers of processing time: there is nobody any more who would take what they emit."""
-        timers: InternalTimers | None = getattr(self, "timers", None)
-        if timers is not None:
-            timers.drop_processing_timers()
+        if self.timers is not None:
+            self.timers.drop_processing_timers()
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """Emit or write out what must be in front of the barrier; called before the chain is snapshot."""
@@ -118,14 +131,12 @@ class Operator:
 
     def snapshot_timers(self) -> list[Timer]:
         """Return the timers that wait; they are stored with the keyed state, by key group."""
-        timers: InternalTimers | None = getattr(self, "timers", None)
-        return [] if timers is None else timers.snapshot()
+        return [] if self.timers is None else self.timers.snapshot()
 
     def restore_timers(self, timers: list[Timer]) -> None:
         """Take back timers, once the operator is open."""
-        own: InternalTimers | None = getattr(self, "timers", None)
-        if own is not None:
-            own.restore(timers)
+        if self.timers is not None:
+            self.timers.restore(timers)
 
     def notify_complete(self, checkpoint_id: int) -> None:
         """Take note that a checkpoint is complete: what it holds will never be asked for again."""

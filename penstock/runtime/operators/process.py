@@ -79,6 +79,7 @@ class ProcessOperator(SlicedCallsOperator):
 class KeyedProcessOperator(SlicedCallsOperator):
     """A process function on a keyed stream: with state, timers and the current key."""
 
+    timers: InternalTimers
     _call: Callable[..., Any]
     _call_timer: Callable[..., Any]
 

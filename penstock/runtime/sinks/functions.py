@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.operators.operator import Operator
@@ -10,8 +10,6 @@ from penstock.runtime.operators.stateless import FunctionOperator
 from penstock.vocabulary.sinks.functions import SinkContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from penstock.foundation.clock import Clock
 
 __all__ = ["CollectOperator", "PrintOperator", "SinkFunctionOperator", "print_prefix"]
@@ -85,7 +83,7 @@ class PrintOperator(Operator):
         """Compute the prefix and find out where lines go."""
         info = self.context.info
         self._prefix = print_prefix(self._identifier, info.index, info.parallelism)
-        self._print: Callable[[list[str]], None] = self.context.services["print"]
+        self._print = self.context.services.print_lines
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Hand over one line per record, a run at a time so that lines are never torn."""
@@ -101,7 +99,7 @@ class CollectOperator(Operator):
 
     def open(self) -> None:
         """Find out where collected records go."""
-        self._collect: Callable[[str, list[Any]], None] = self.context.services["collect"]
+        self._collect = self.context.services.collect
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Hand over a run of records."""

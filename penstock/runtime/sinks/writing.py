@@ -85,17 +85,17 @@ class _SinkPart(Operator):
             subtask=info.index,
             parallelism=info.parallelism,
             attempt=info.attempt,
-            job_name=str(context.services.get("job_name", "")),
+            job_name=context.job.name,
             operator_id=context.operator_id,
             now=context.clock.now,
             schedule=context.processing_time.schedule,
             metrics=context.metrics,
             restored_checkpoint=context.restored_checkpoint_id,
             shared_savepoint=context.shared_savepoint,
-            job_id=str(context.services.get("job_id", "")),
+            job_id=context.job.id,
             checkpoint_timestamp=lambda: context.checkpoint_timestamp,
             current_watermark=lambda: self._watermark,
-            patience=int(context.services.get("patience", WriterContext.patience)),
+            patience=context.job.checkpoint_timeout,
         )
 
     def _taken_over(self, snapshots: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,7 +108,7 @@ class SinkOperator(_SinkPart):
     """Drives the writer and the committer of one subtask of a sink."""
 
     def __init__(self, sink: Sink[Any], *, emits_committables: bool = False) -> None:
-        self.function: Any = getattr(sink, "function", None)
+        self.function = sink.function
         self._sink = sink
         self._emits_committables = emits_committables
         self._states: list[Any] | None = None

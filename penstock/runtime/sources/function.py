@@ -169,16 +169,20 @@ class SourceFunctionOperator(SourceOperator):
 
     def open(self) -> None:
         """Open the function; its thread starts with the first ``poll``, when the whole chain is open."""
-        wake_up: Callable[[], None] = self.context.services.get("wake_up", lambda: None)
-        self._wake_up = wake_up
+        self._wake_up = self.context.services.wake_up
         self._pacer = Pacer(self.context.clock)
-        self._buffer = _BufferedContext(wake_up, self._pacer, protects=self.protects)
+        self._buffer = _BufferedContext(self._wake_up, self._pacer, protects=self.protects)
         open_function(self.function, self.context)
         if self._watermark > MIN_TIMESTAMP:
             self.output.emit_watermark(self._watermark)
         if self._is_idle:
             self._buffer.is_idle = True
             self.output.emit_status(self._is_idle)
+
+    @property
+    def failure_outside(self) -> BaseException | None:
+        """Return what the function has raised in its thread."""
+        return self._error
 
     def _run(self) -> None:
         try:

@@ -21,8 +21,6 @@ from penstock.runtime.time.watermark_assigner import WatermarkAssigner
 from penstock.vocabulary.sources.protocol import ReaderContext, Source, SourceSplit, SplitReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from penstock.runtime.time.watermark_assigner import AssignerState
     from penstock.vocabulary.time.strategy import WatermarkStrategy
 
@@ -105,9 +103,9 @@ class SplitSourceOperator(SourceOperator):
             info.parallelism,
             now=self.context.clock.now,
             elapsed=self.context.clock.elapsed,
-            wake_up=self.context.services.get("wake_up", lambda: None),
+            wake_up=self.context.services.wake_up,
             side_output=self._emit_aside,
-            is_checkpointed=self.context.services.get("is_checkpointed", True),
+            is_checkpointed=self.context.job.is_checkpointed,
         )
         splits = self._find_splits()
         mine = {split.id for split in splits.values()}
@@ -131,10 +129,15 @@ class SplitSourceOperator(SourceOperator):
     def _find_splits(self) -> dict[int, SourceSplit]:
         """Return the splits of this subtask, by their numbers among all; an executor has numbered them already."""
         info = self.context.info
-        numbered: dict[int, SourceSplit] | None = self.context.services.get("splits", {}).get(self.context.operator_id)
+        numbered = self.context.services.splits.get(self.context.operator_id)
         if numbered is None:
             numbered = SplitEnumeration(self._source, info.parallelism, self._restored).splits
         return {number: split for number, split in numbered.items() if number % info.parallelism == info.index}
+
+    @property
+    def named_part(self) -> Source[Any]:
+        """Return the source, which has the program's formats and readers in it."""
+        return self._source
 
     def add_splits(self, splits: dict[int, SourceSplit]) -> None:
         """Read more splits, which were found while the job runs."""
@@ -163,7 +166,7 @@ class SplitSourceOperator(SourceOperator):
     def _align(self, *, is_leaving: bool = False) -> None:
         """Tell the alignment group how far this source is, and learn how far it may go."""
         alignment = None if self._strategy is None else self._strategy.alignment
-        align: Callable[[str, str, int | None, int], int] | None = self.context.services.get("align")
+        align = self.context.services.align
         if alignment is None or align is None:
             return
         member = f"{self.context.operator_id}-{self.context.info.index}"

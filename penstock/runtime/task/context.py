@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateAccessError
 from penstock.runtime.checkpoint.checkpointed_functions import initialize_function
+from penstock.runtime.task.services import TaskServices
 from penstock.statestore.operator_state import OperatorStateBackend
 from penstock.vocabulary.functions.basic import Function
 from penstock.vocabulary.functions.contexts import RuntimeContext
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
     from penstock.vocabulary.settings.modes import CheckpointKind
     from penstock.vocabulary.state.handles import AggregatingState, ListState, MapState, ReducingState, ValueState
 
-__all__ = ["FunctionContext", "OperatorContext", "SubtaskInfo", "open_function", "prepare_function"]
+__all__ = ["FunctionContext", "JobInfo", "OperatorContext", "SubtaskInfo", "open_function", "prepare_function"]
+
+
+@dataclass(frozen=True)
+class JobInfo:
+    """Which job this is."""
+
+    name: str = ""
+    id: str = ""
+    is_checkpointed: bool = True
+    checkpoint_timeout: int = 600_000
+    """How long a checkpoint may take, in milliseconds: so long do sinks wait for the systems they write to."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +72,9 @@ class OperatorContext:
     """The kind of the savepoint that the state comes from, if other jobs may start from it as well."""
     checkpoint_timestamp: int = 0
     """When the checkpoint was triggered that is being taken, or was taken last."""
-    services: dict[str, Any] = field(default_factory=dict)
+    services: TaskServices = field(default_factory=TaskServices)
     """What the executor lends to sinks and sources: where prints and collected records go."""
+    job: JobInfo = field(default_factory=JobInfo)
 
     def keyed_state(self) -> KeyedStateBackend:
         """Return the keyed state, or explain that there is none."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.foundation.native import accelerator
 from penstock.runtime.sources.splits import SplitSourceOperator
-from penstock.runtime.time.timers import InternalTimers
 from penstock.runtime.time.timestamps import TimestampOperator
 
 if TYPE_CHECKING:
@@ -46,9 +45,8 @@ def _report_subtask(subtask: Subtask) -> dict[str, Any]:
         ],
     }
     for node, operator in zip(subtask.chain.nodes, subtask.chain.operators, strict=True):
-        timers = getattr(operator, "timers", None)
-        if isinstance(timers, InternalTimers):
-            report["next_timer"] = timers.event_timers.first()
+        if operator.timers is not None:
+            report["next_timer"] = operator.timers.event_timers.first()
         if isinstance(operator, SplitSourceOperator):
             report["splits"] = operator.watermarks()
         if isinstance(operator, TimestampOperator):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.graph.partitioning import sources_of, targets_of
 from penstock.runtime.checkpoint.subtask_snapshots import SubtaskSnapshots
@@ -14,7 +14,7 @@ from penstock.runtime.exchange.writer import ChannelWriter, ExchangeWriter
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.sources.splits import Poll
 from penstock.runtime.task.chain import build_chain
-from penstock.runtime.task.context import OperatorContext, SubtaskInfo
+from penstock.runtime.task.context import JobInfo, OperatorContext, SubtaskInfo
 from penstock.runtime.task.subtask import Subtask
 from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from penstock.graph.plan import Edge, Vertex
     from penstock.runtime.checkpoint.restoring import RestoredSubtask
     from penstock.runtime.checkpoint.subtask_snapshots import CheckpointLink
+    from penstock.runtime.task.services import TaskServices
 
 __all__ = ["Task"]
 
@@ -50,7 +51,7 @@ class Task:
         index: int,
         *,
         clock: Clock,
-        services: dict[str, Any],
+        services: TaskServices,
         attempt: int = 0,
         link: CheckpointLink | None = None,
     ) -> None:
@@ -61,14 +62,11 @@ class Task:
         self.processing_time = ProcessingTimeService(clock, fires_timers=not job.is_batch)
         self.outbox: list[tuple[int, bytes]] = []
         self.metrics = MetricGroup(clock.elapsed)
-        is_checkpointed = job.checkpoints.is_checkpointing_enabled()
-        self._services = {
-            "job_name": job.name,
-            "job_id": job.id,
-            "is_checkpointed": is_checkpointed,
-            "patience": job.checkpoints.get_checkpoint_timeout(),
-            **services,
-        }
+        self._services = services
+        checkpoints = job.checkpoints
+        self._job_info = JobInfo(
+            job.name, job.id, checkpoints.is_checkpointing_enabled(), checkpoints.get_checkpoint_timeout()
+        )
         self._attempt = attempt
         self._most_record_bytes = most_record_bytes(job.settings.options)
         self._link = link
@@ -236,11 +234,16 @@ class Task:
             channels,
             edges=plan.inputs_of(vertex.id),
             clock=self.clock,
-            breathe=self._services.get("breathe", self.processing_time.fire_due),
+            breathe=self._do_what_is_due,
         )
         if self._link is not None:
             subtask.checkpoint_with(SubtaskSnapshots((vertex.id, self.index), chain, self._link), self.processing_time)
         return subtask
+
+    def _do_what_is_due(self) -> None:
+        """Run commands and let timers fire in the middle of a run that takes long."""
+        self._services.run_commands()
+        self.processing_time.fire_due()
 
     def _channels(self, edge: Edge, targets: Iterable[int]) -> list[ChannelWriter]:
         """Return what fills the blocks for each target of an edge."""
@@ -277,4 +280,5 @@ class Task:
             keys=keys,
             state=backend,
             services=self._services,
+            job=self._job_info,
         )

@@ -54,6 +54,8 @@ _CONTINUE = TriggerResult.CONTINUE
 class WindowOperator(Operator):
     """Windows of any kind, with any trigger, evictor and function."""
 
+    timers: InternalTimers
+
     def __init__(self, step: WindowStep) -> None:
         if step.key is None:
             message = "A window step needs a key; a stream without keys is windowed under one constant key."

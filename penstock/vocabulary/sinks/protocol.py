@@ -160,6 +160,8 @@ class Sink(ABC, Generic[T]):
     """A kind of output. The object is written in the program, pickled, and never runs itself."""
 
     delivery: Delivery = Delivery.AT_LEAST_ONCE
+    function: Any = None
+    """The function of the program that the sink is made of, if it is; it is told about checkpoints."""
     shares_writer_state: bool = False
     """Whether each writer is restored with the states of all subtasks instead of those it takes over."""
 

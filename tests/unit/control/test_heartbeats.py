@@ -9,7 +9,7 @@ import pytest
 from penstock.errors import ProgramError
 from penstock.execution.spark.control.heartbeats import Heartbeats, HeartbeatSettings, Verdict
 from penstock.execution.spark.control.messages import Busy
-from penstock.execution.spark.worker.stage_main.pulse import BusyWatch
+from penstock.execution.spark.worker.pulse import BusyWatch
 
 SETTINGS = HeartbeatSettings(interval=10_000, timeout=50_000)
 

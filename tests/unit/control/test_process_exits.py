@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from penstock.execution.spark.control.messages import Failed
-from penstock.execution.spark.worker.stage_main.process_exits import exits_told
+from penstock.execution.spark.worker.process_exits import exits_told
 
 
 def test_in_the_tasks_thread_it_is_an_exception() -> None:

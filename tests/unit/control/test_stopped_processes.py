@@ -11,13 +11,13 @@ import time
 import pytest
 
 from penstock.execution.spark.control.heartbeats import HeartbeatSettings
-from penstock.execution.spark.worker.stage_main.standing_processes import StandingProcesses, ancestors, is_stopped
+from penstock.execution.spark.worker.standing_processes import StandingProcesses, ancestors, is_stopped
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the timers and files of Linux")
 
 ARMED = """
 import os, signal, sys, time
-from penstock.execution.spark.worker.stage_main.dead_man_switch import DeadManSwitch
+from penstock.execution.spark.worker.dead_man_switch import DeadManSwitch
 switch = DeadManSwitch()
 assert switch.is_working
 switch.arm(300)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from penstock.errors import WorkerLostError
 from penstock.execution.spark.control.heartbeats import Heartbeats
 from penstock.execution.spark.control.messages import Busy, Failed, Heartbeat
-from penstock.execution.spark.worker.stage_main.dead_man_switch import DeadManSwitch
-from penstock.execution.spark.worker.stage_main.standing_processes import StandingProcesses, ancestors
+from penstock.execution.spark.worker.dead_man_switch import DeadManSwitch
+from penstock.execution.spark.worker.standing_processes import StandingProcesses, ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -31,8 +31,8 @@ from penstock.execution.spark.control.messages import (
 from penstock.execution.spark.worker.cancellation import Cancellation, TaskCancelledError
 from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess, WorkerLink, obey_driver
 from penstock.execution.spark.worker.exchange import InboxReader, InputLostError, to_batches
-from penstock.execution.spark.worker.stage_main.process_exits import exits_told
-from penstock.execution.spark.worker.stage_main.pulse import BusyWatch, Pulse
+from penstock.execution.spark.worker.process_exits import exits_told
+from penstock.execution.spark.worker.pulse import BusyWatch, Pulse
 from penstock.foundation.clock import SystemClock
 from penstock.graph.packing import unpack_job
 from penstock.pyflink_alias import install_alias
@@ -40,6 +40,7 @@ from penstock.runtime.diagnostics.failure import explain_failure
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.task.loop import Blocks, Inbox, run_task
 from penstock.runtime.task.report import report_task
+from penstock.runtime.task.services import TaskServices
 from penstock.runtime.task.task import Task
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class StageMain:
                 inbox.end()
             else:
                 reader.start()
-            services = {**_services(inbox, client, limits, tasks), "splits": self.access.splits}
+            services = _services(inbox, client, limits, self.access, tasks)
             with cancellation.interruptible(), exits_told(client.send):
                 for batch in to_batches(self._run(index, inbox, reader, client, cancellation, services, tasks), index):
                     with cancellation.sending():
@@ -136,7 +137,7 @@ class StageMain:
         reader: InboxReader,
         client: ControlClient,
         cancellation: Cancellation,
-        services: dict[str, Any],
+        services: TaskServices,
         tasks: list[Task],
     ) -> Iterator[Blocks]:
         task: Task | None = None
@@ -228,24 +229,27 @@ def _obey(message: Any, inbox: Inbox, cancellation: Cancellation, limits: dict[s
         inbox.command(lambda: obey_driver(message, tasks[0]))
 
 
-def _services(inbox: Inbox, client: ControlClient, limits: dict[str, int], tasks: list[Task]) -> dict[str, Any]:
+def _services(
+    inbox: Inbox, client: ControlClient, limits: dict[str, int], access: CheckpointAccess, tasks: list[Task]
+) -> TaskServices:
     """Return what the executor lends to the operators of a task."""
 
     def align(group: str, member: str, watermark: int | None, drift: int) -> int:
         client.send(AlignmentReport(group, member, watermark, drift))
         return limits.get(group, MAX_TIMESTAMP)  # the answer to the last report
 
-    def breathe() -> None:
+    def run_commands() -> None:
         inbox.run_commands()
         tasks[0].processing_time.fire_due()
 
-    return {
-        "print": client.print_lines,
-        "collect": client.collect,
-        "wake_up": inbox.wake_up,
-        "align": align,
-        "breathe": breathe,
-    }
+    return TaskServices(
+        print_lines=client.print_lines,
+        collect=client.collect,
+        wake_up=inbox.wake_up,
+        align=align,
+        run_commands=run_commands,
+        splits=access.splits,
+    )
 
 
 def _leave(

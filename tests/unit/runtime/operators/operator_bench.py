@@ -9,6 +9,7 @@ from penstock.runtime.exchange.elements import RECORDS, STATUS, WATERMARK, Eleme
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.task.context import OperatorContext, SubtaskInfo
 from penstock.runtime.task.output import Output
+from penstock.runtime.task.services import TaskServices
 from penstock.runtime.time.processing_time import ProcessingTimeService
 from penstock.statestore.backend import KeyContext
 from penstock.vocabulary.metrics import MetricGroup
@@ -65,7 +66,7 @@ class Bench:
         index: int = 0,
         parallelism: int = 1,
         interval: int = 200,
-        services: dict[str, Any] | None = None,
+        services: TaskServices | None = None,
     ) -> None:
         self.operator = operator
         self.clock = ManualClock()
@@ -80,7 +81,7 @@ class Bench:
             metrics=MetricGroup(self.clock.now),
             execution_config=ExecutionConfig().set_auto_watermark_interval(interval),
             keys=KeyContext(),
-            services=services or {},
+            services=services or TaskServices(),
         )
         operator.setup(context, Output([self.main], {tag: [recorder] for tag, recorder in self.sides.items()}))
         operator.open()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.runtime.sinks.functions import PrintOperator, print_prefix
+from penstock.runtime.task.services import TaskServices
 from tests.unit.local_jobs import environment, run_locally
 from tests.unit.runtime.operators.operator_bench import Bench
 
@@ -22,7 +23,7 @@ def test_w_85_print_prefix(identifier: str, subtask: int, parallelism: int, line
     assert print_prefix(identifier, subtask, parallelism) + "v" == line
     printed: list[str] = []
     operator = PrintOperator(identifier)
-    Bench(operator, index=subtask, parallelism=parallelism, services={"print": printed.extend})
+    Bench(operator, index=subtask, parallelism=parallelism, services=TaskServices(print_lines=printed.extend))
     operator.process(["v"], None)
     assert printed == [line]
 
@@ -38,6 +39,6 @@ def test_a_run_is_handed_over_at_once() -> None:
     """Lines of one run are not torn apart by those of other subtasks."""
     runs: list[list[str]] = []
     operator = PrintOperator("")
-    Bench(operator, services={"print": runs.append})
+    Bench(operator, services=TaskServices(print_lines=runs.append))
     operator.process([1, None, ("a", 2)], None)
     assert runs == [["1", "None", "('a', 2)"]]

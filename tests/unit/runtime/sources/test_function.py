@@ -22,6 +22,7 @@ from penstock.runtime.exchange.elements import MAX_TIMESTAMP, RECORDS, Timestamp
 from penstock.runtime.sources.function import SourceFunctionOperator
 from penstock.runtime.sources.splits import READ_LIMIT, Poll
 from penstock.runtime.task.output import Output
+from penstock.runtime.task.services import TaskServices
 from tests.unit.local_jobs import collect, environment, results, run_locally
 from tests.unit.runtime.operators.operator_bench import Bench, Recorder
 
@@ -56,7 +57,7 @@ class SourceBench:
         self.woken = threading.Event()
         self.function = Scripted(script)
         self.operator = SourceFunctionOperator(self.function)
-        self.bench = Bench(self.operator, services={"wake_up": self.woken.set})
+        self.bench = Bench(self.operator, services=TaskServices(wake_up=self.woken.set))
         self.main = self.bench.main
 
     def drain(self) -> None:

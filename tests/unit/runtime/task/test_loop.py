@@ -14,6 +14,7 @@ from penstock.runtime.exchange.codec import decode, encode
 from penstock.runtime.exchange.elements import RECORDS
 from penstock.runtime.sources.splits import READ_LIMIT
 from penstock.runtime.task.loop import Blocks, Inbox, run_task
+from penstock.runtime.task.services import TaskServices
 from penstock.runtime.task.task import Task
 from penstock.testing import build_job
 from penstock.vocabulary.sources.protocol import ReaderContext, Source, SourceSplit, SplitReader
@@ -36,11 +37,11 @@ def records(blocks: Blocks) -> list[Any]:
 class Loop:
     """A task in its loop."""
 
-    def __init__(self, env: Any, stage: int, services: dict[str, Any] | None = None) -> None:
+    def __init__(self, env: Any, stage: int, **services: Any) -> None:
         self.inbox = Inbox()
         self.clock = ManualClock()
         self.printed: list[str] = []
-        lent = {"print": self.printed.extend, "wake_up": self.inbox.wake_up, **(services or {})}
+        lent = TaskServices(print_lines=self.printed.extend, wake_up=self.inbox.wake_up, **services)
         self.task = Task(build_job(env), stage, 0, clock=self.clock, services=lent)
         self.steps: Iterator[Blocks] = run_task(self.task, self.inbox)
 
