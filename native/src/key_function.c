@@ -77,11 +77,6 @@ key_of(KeyFunction *self, PyObject *value)
         key = Py_NewRef(PyTuple_GET_ITEM(value, self->position));
     } else {
         key = PyObject_CallOneArg(self->select, value);
-        if (key == NULL && self->select != self->selector && PyErr_ExceptionMatches(PyExc_Exception)) {
-            /* The program's own function fails as its replacement does, but with a line of the program to show. */
-            PyErr_Clear();
-            key = PyObject_CallOneArg(self->selector, value);
-        }
         if (key == NULL) {
             note_failure(self, value);
             return NULL;
@@ -199,7 +194,7 @@ static PyMemberDef KeyFunction_members[] = {
 PyTypeObject KeyFunction_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "penstock_native.KeyFunction",
-    .tp_doc = "Gives the keys of records, checked.",
+    .tp_doc = "Gives the keys of records, checked; what finds them is called once.",
     .tp_basicsize = sizeof(KeyFunction),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = KeyFunction_new,

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import ProgramError
+from penstock.foundation.failure_context import NO_RECORD
 
-__all__ = ["NO_RECORD", "UnusableValueError", "location", "none_returned", "require_instance", "shown"]
+__all__ = ["UnusableValueError", "location", "none_returned", "require_instance", "shown"]
 
-NO_RECORD: Any = object()
-"""Stands for the record where there is none."""
 _LENGTH = 200
 
 

@@ -58,6 +58,7 @@ BREAKS: list[tuple[str, Callable[[pytest.MonkeyPatch], None]]] = [
         "settings of the pipelined shuffle and of Python workers",
         lambda patch: patch.setitem(settings.CORE_SETTINGS, "spark.shuffle.streaming.new", "1"),
     ),
+    ("the gate in front of the shuffle's servers", _no_methods),
 ]
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import note_record, noting
 from penstock.runtime.async_io.event_loop_thread import EventLoopThread
 from penstock.runtime.async_io.queues import AnswerQueue, Marker, OrderedAnswers, Request, UnorderedAnswers
 from penstock.runtime.interpreter_tricks.handover import protect_run
@@ -145,9 +146,13 @@ class AsyncWaitOperator(Operator):
     def _recover(self, request: Request) -> None:
         """Let the function answer for a request that took too long; raise what made another one fail."""
         value = request.value
-        if request.error is not None:
-            raise request.error
-        request.results = _checked(self.function.timeout(value), self.function.timeout, value)
+        try:
+            if request.error is not None:
+                raise request.error
+            request.results = _checked(self.function.timeout(value), self.function.timeout, value)
+        except BaseException as error:
+            note_record(error, value)
+            raise
         if self.protects:
             protect_run(request.results)
 
@@ -193,7 +198,7 @@ class AsyncWaitOperator(Operator):
         self._answered.append(request)
         if not self._has_answers.is_set():
             self._has_answers.set()
-            self.context.processing_time.run_soon(self._take_answers)
+            self.context.processing_time.run_soon(noting(self, self._take_answers))
             self._wake_up()
 
     async def _attempt(self, value: Any) -> list[Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
+from penstock.runtime.calls.unusable_results import iterated
 from penstock.statestore.copying import as_it_is, copied
 from penstock.vocabulary.functions.basic import Function, FunctionWrapper
 from penstock.vocabulary.functions.fields import FieldReducer
@@ -17,7 +19,15 @@ if TYPE_CHECKING:
 
     from penstock.runtime.calls.results import PendingResults
 
-__all__ = ["ListCollector", "describe_frame", "describe_function", "resolve_function", "takes_collector"]
+__all__ = [
+    "ListCollector",
+    "describe_frame",
+    "describe_function",
+    "is_python",
+    "last_line",
+    "resolve_function",
+    "takes_collector",
+]
 
 
 def resolve_function(function: Any, kind: type[Function] | None, method: str) -> Callable[..., Any]:
@@ -72,7 +82,7 @@ class ListCollector:
             try:
                 returned = call(*arguments, collector)
                 if returned is not None:
-                    for record in returned:
+                    for record in iterated(returned):
                         collector.collect(record)
             finally:
                 if pending is not None:
@@ -106,14 +116,42 @@ def describe_frame(frame: FrameType, function: Any) -> str:
     trigger.
     """
     code = frame.f_code
-    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
     while isinstance(function, functools.partial):
         function = function.func
     own = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
     # A code object may be a copy that was changed on the way.
-    if first is function or (own is not None and _place(own) == _place(code)):
+    if _place(code) in (_places_of_methods(function) if own is None else {_place(own)}):
         return describe_function(function)
     return f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def is_python(function: Any) -> bool:
+    """Tell whether a function of the program is written in Python, so that there are lines of it to show."""
+    return _code_of(function) is not None
+
+
+def last_line(function: Any) -> traceback.FrameSummary:
+    """Return the place where a function that only returns something does so."""
+    code = _code_of(function)
+    assert code is not None
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    return traceback.FrameSummary(code.co_filename, max(lines, default=code.co_firstlineno), code.co_name)
+
+
+def _code_of(function: Any) -> CodeType | None:
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, FunctionWrapper):
+        return _code_of(owner._func)
+    target = getattr(function, "__func__", function)
+    code: CodeType | None = getattr(target, "__code__", None)
+    return code
+
+
+def _places_of_methods(function: Any) -> set[tuple[str, int]]:
+    """Return where the methods of a function object are written."""
+    members = [member for kind in type(function).__mro__ for member in vars(kind).values()]
+    codes = [getattr(getattr(member, "__func__", member), "__code__", None) for member in members]
+    return {_place(code) for code in codes if code is not None}
 
 
 def _place(code: CodeType) -> tuple[str, int]:

@@ -12,7 +12,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.foundation.clock import monotonic_seconds
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.foundation.native import native
+from penstock.runtime.calls.unusable_results import iterated
 from penstock.runtime.interpreter_tricks.handover import counts_references
 from penstock.runtime.interpreter_tricks.last_yield import stopped
 from penstock.runtime.time.timers import one_by_one
@@ -65,6 +67,7 @@ def _call_for_each(
     add = results.append  # extend() would make room for eight results of every generator, and take it back
     hand_over = copied if protects else as_it_is
     stamps: Iterable[Any] = repeat(None, len(values)) if timestamps is None else timestamps
+    value = NO_RECORD
     try:
         for value, current.key, timestamp, position in zip(
             values, record_keys, stamps, range(len(values)), strict=True
@@ -82,11 +85,14 @@ def _call_for_each(
                     if times is not None:
                         times.append(timestamp)
                 continue
-            iterator, before = iter(found), len(results)
+            iterator, before = iterated(found), len(results)
             if _gather_more(iterator, timestamp, results, times, protects=protects):
                 return position, iterator, len(results) - before
-    except StopIteration as error:
-        raise stopped(error) from error
+    except BaseException as error:
+        note_record(error, value)
+        if isinstance(error, StopIteration):
+            raise stopped(error) from error
+        raise
     return None
 
 
@@ -110,7 +116,7 @@ def _gather_more(
 def _gather_all(found: Iterable[Any], time: int | None, results: Values, times: Timestamps, *, protects: bool) -> None:
     """Take all results of a call."""
     hand_over = copied if protects else as_it_is
-    for result in found:
+    for result in iterated(found):
         results.append(hand_over(result))
         if times is not None:
             times.append(time)  # type: ignore[arg-type]
@@ -163,7 +169,7 @@ def _call_for_each_natively(
         )
     except BaseException as error:
         if failed:
-            value = failed[0]  # noqa: F841 - this is where the explanation of a failure finds the record
+            note_record(error, failed[0])
         if isinstance(error, StopIteration):
             raise stopped(error) from error
         raise

@@ -11,6 +11,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from penstock.foundation.failure_context import note_record
 from penstock.runtime.calls.record_calls import call_for_each, gather_more
 from penstock.runtime.calls.results import PendingResults
 from penstock.runtime.operators.stateless import FunctionOperator
@@ -103,7 +104,8 @@ class SlicedCallsOperator(FunctionOperator):
         pending.begin(has_timestamps=has_timestamps)
         try:
             has_more = gather_more(iterator, time, pending.values, pending.times, protects=self.protects)
-        except Exception:
+        except Exception as error:
+            note_record(error, value)
             pending.emit()
             raise
         count = len(pending.values)

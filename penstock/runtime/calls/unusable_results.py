@@ -1,7 +1,7 @@
 """Finds out, after the fact, that an error of the engine's own comes from what a function of the program returned.
 
 Results are taken over in the innermost loops, where nobody asks what they are. What cannot be iterated over fails right
-there, and the frame in which it does still holds it.
+there, and is noted on the error as ``returned``: here, and in the accelerator.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from penstock.vocabulary.program_checks import UnusableValueError, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
-__all__ = ["listed", "require_made", "unusable_result"]
+__all__ = ["iterated", "listed", "require_made", "unusable_result"]
 
 _NOT_ITERABLE = re.compile(r"'(.+)' object is not iterable")
-_NAMES = ("found", "made", "returned", "results")
-"""What the engine calls the results of a function where it takes them over."""
 _MISSING = object()
 
 
@@ -31,14 +30,22 @@ def unusable_result(error: BaseException, user_frames: TracebackType | None) -> 
     if found is None:
         return None
     result = getattr(error, "returned", _MISSING)
-    if result is _MISSING:
-        result = _in_last_frame(error, found[1])
     what = f"a {found[1]}" if result is _MISSING else shown(result)
     problem = (
         f"The function returned {what}, which cannot be iterated over. Return a list, or yield each result; for no"
         " result, return None."
     )
     return UnusableValueError(problem)
+
+
+def iterated(results: Iterable[Any]) -> Iterator[Any]:
+    """Return an iterator of what a function returned; what has none is noted on the error."""
+    try:
+        return iter(results)
+    except TypeError as error:
+        if not isinstance(results, Iterable):
+            error.returned = results
+        raise
 
 
 def listed(results: Any, method: str, function: Any) -> list[Any]:
@@ -58,18 +65,3 @@ def require_made(made: Any, kind: type, method: str, maker: Any) -> None:
     if not isinstance(made, kind):
         problem = f"{method}() returned {shown(made)}, but it makes a {kind.__name__}."
         raise UnusableValueError(problem, getattr(maker, method))
-
-
-def _in_last_frame(error: BaseException, kind: str) -> Any:
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    if last is None:
-        return _MISSING
-    found = {
-        name: value
-        for name, value in last.tb_frame.f_locals.items()
-        if type(value).__name__ == kind and not isinstance(value, Iterable)
-    }
-    named = [found[name] for name in _NAMES if name in found]
-    return named[0] if named else next(iter(found.values())) if len(found) == 1 else _MISSING

@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.statestore.copying import are_fixed, copied
 from penstock.vocabulary.program_checks import none_returned
 
@@ -30,12 +31,17 @@ _NOTHING = object()
 
 def map_each(call: Callable[[Any], Any], values: Values, results: Values, hand_over: HandOver | None) -> None:
     """Append the result of each record; without a way of handing over, as it is."""
-    if hand_over is None:
-        for value in values:
-            results.append(call(value))
-    else:
-        for value in values:
-            results.append(hand_over(call(value), value))
+    value = NO_RECORD
+    try:
+        if hand_over is None:
+            for value in values:
+                results.append(call(value))
+        else:
+            for value in values:
+                results.append(hand_over(call(value), value))
+    except BaseException as error:
+        note_record(error, value)
+        raise
 
 
 def filter_each(
@@ -50,6 +56,7 @@ def filter_each(
     answers: list[Any] = []
     # Records that cannot change, or are reused, are chosen when all answers are there.
     chooses_later = hand_over is None or are_fixed(values)
+    value = NO_RECORD
     try:
         if hand_over is None or chooses_later:
             for value in values:
@@ -61,6 +68,9 @@ def filter_each(
                 if answer:
                     results.append(hand_over(value, value))
                 answers.append(answer)
+    except BaseException as error:
+        note_record(error, value)
+        raise
     finally:
         if chooses_later:
             results.extend(compress(values, answers))
@@ -80,14 +90,19 @@ def reduce_each(
     protects: bool,
 ) -> None:
     """Combine each record with what its key has so far, and append what that gives; messages name the function."""
-    for value, key in zip(values, record_keys, strict=True):
-        keys.key = key
-        known = entries.get(key, _NOTHING)
-        if known is _NOTHING:
-            result = value
-        else:
-            result = reduce(known, value)
-            if result is None:
-                raise none_returned(function, "reduce", value)
-        entries[key] = result
-        results.append(copied(result) if protects else result)
+    value = NO_RECORD
+    try:
+        for value, key in zip(values, record_keys, strict=True):
+            keys.key = key
+            known = entries.get(key, _NOTHING)
+            if known is _NOTHING:
+                result = value
+            else:
+                result = reduce(known, value)
+                if result is None:
+                    raise none_returned(function, "reduce", value)
+            entries[key] = result
+            results.append(copied(result) if protects else result)
+    except BaseException as error:
+        note_record(error, value)
+        raise

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_function, note_record
 from penstock.runtime.cep.half_matches import Ended, HalfMatch, half_matches, why_no_match
 from penstock.runtime.cep.match_output import MatchOutput, open_in_pattern
 from penstock.runtime.cep.matcher import Matcher
@@ -87,24 +88,11 @@ class PatternEngine:
             self.runs.remove(key)
         self.runs.store()
 
-    def culprit(self, error: Exception) -> Any:
-        """Return the function that failed: a condition, or the one that sees matches."""
-        trace = error.__traceback__
-        first = getattr(getattr(self._is_first, "__func__", self._is_first), "__code__", None)
-        found = self.step.function
-        while trace is not None:
-            atom, code, after = None, trace.tb_frame.f_code, trace.tb_next
-            if code is Matcher._decide.__code__:
-                atom = trace.tb_frame.f_locals["node"].atom
-            elif code in (PatternEngine.match.__code__, PatternEngine.match_all.__code__) and (
-                after is None or after.tb_frame.f_code is first
-            ):
-                atom = self.matcher.start_atom
-            if atom is not None:
-                condition = self.step.automaton.atoms[atom].condition
-                found = getattr(condition, "function", condition)
-            trace = after
-        return found
+    def _note_first(self, error: BaseException, value: Any) -> None:
+        """Note that it was the first condition that failed."""
+        note_record(error, value)
+        if self.matcher.start_atom is not None:
+            note_function(error, self.matcher.condition(self.matcher.start_atom))
 
     def match_all(self, due: Due, now: int) -> None:
         """Take the events of all keys that are due, then let time be now."""
@@ -119,8 +107,12 @@ class PatternEngine:
                 event = events[0]
                 value = event[2]
                 recent[key] = event
-                if not is_first(value):
-                    continue
+                try:
+                    if not is_first(value):
+                        continue
+                except BaseException as error:
+                    self._note_first(error, value)
+                    raise
                 self._begin(key, value, event[0], now)
             else:
                 match(key, events, now)
@@ -129,7 +121,11 @@ class PatternEngine:
         """Take an event of a key of which nothing is kept, for which the first condition holds."""
         self.context.keys.key = key
         kept = KeyRuns()
-        matches = self.matcher.begin(kept, value, timestamp)
+        try:
+            matches = self.matcher.begin(kept, value, timestamp)
+        except BaseException as error:
+            note_record(error, value)
+            raise
         if matches:
             self._matches.matches(matches, timestamp)
         if self.matcher.is_over(kept, now):
@@ -146,28 +142,37 @@ class PatternEngine:
         if self.sort_key is not None and len(events) > 1:
             events = self._sorted(events, self.sort_key)
         matcher, out, is_first, is_over = self.matcher, self._matches, self._is_first, self.matcher.is_over
-        for timestamp, _, value in events:
-            if kept is None:
-                if is_first is not None:
-                    if not is_first(value):
-                        continue
-                    kept = KeyRuns()
-                    matches = matcher.begin(kept, value, timestamp)
+        value = NO_RECORD
+        try:
+            for timestamp, _, value in events:
+                if kept is None:
+                    if is_first is not None:
+                        try:
+                            if not is_first(value):
+                                continue
+                        except BaseException as error:
+                            self._note_first(error, value)
+                            raise
+                        kept = KeyRuns()
+                        matches = matcher.begin(kept, value, timestamp)
+                    else:
+                        begun = matcher.begins(value, timestamp)
+                        if not begun[0].branches:
+                            continue
+                        kept = KeyRuns()
+                        matches = matcher.process(kept, value, timestamp, begun)
                 else:
-                    begun = matcher.begins(value, timestamp)
-                    if not begun[0].branches:
-                        continue
-                    kept = KeyRuns()
-                    matches = matcher.process(kept, value, timestamp, begun)
-            else:
-                if is_over(kept, timestamp):
-                    self._advance(kept, timestamp)
-                matches = matcher.process(kept, value, timestamp)
-            if matches:
-                out.matches(matches, timestamp)
-            if not kept.runs and not kept.held:
-                self._delete_timer(kept)
-                kept = None
+                    if is_over(kept, timestamp):
+                        self._advance(kept, timestamp)
+                    matches = matcher.process(kept, value, timestamp)
+                if matches:
+                    out.matches(matches, timestamp)
+                if not kept.runs and not kept.held:
+                    self._delete_timer(kept)
+                    kept = None
+        except BaseException as error:
+            note_record(error, value)
+            raise
         if kept is not None:
             if is_over(kept, now):
                 self._advance(kept, now)

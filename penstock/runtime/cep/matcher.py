@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import note_function
 from penstock.graph.cep.automaton import StateKind
 from penstock.runtime.cep.decisions import Decisions, Outcome, Question
 from penstock.runtime.cep.runs import Cell, Run, Taken, events_of
@@ -59,6 +60,7 @@ class Matcher:
         self._roots = self._decisions.roots
         self._start = self._roots[automaton.start]
         self._blank: list[bool | None] = [None] * len(automaton.atoms)
+        self._atoms = automaton.atoms
         self._context = _ConditionContext(clock)
         self._skip = automaton.skip
         self._skips = automaton.skip.is_skip_strategy()
@@ -89,6 +91,11 @@ class Matcher:
     def start_atom(self) -> int | None:
         """Return the number of the condition that is asked first of an event that may begin something."""
         return self._start.atom if isinstance(self._start, Question) else None
+
+    def condition(self, atom: int) -> Any:
+        """Return the condition with a number, as the program has written it."""
+        condition = self._atoms[atom].condition
+        return getattr(condition, "function", condition)
 
     def begin(self, kept: KeyRuns, value: Any, timestamp: int) -> list[Cell]:
         """Take an event for which ``start_test`` held, when nothing is kept."""
@@ -204,18 +211,22 @@ class Matcher:
 
     def _decide(self, node: Any, value: Any, timestamp: int, cell: Cell | None, answers: list[bool | None]) -> Outcome:
         """Ask the conditions of a state until it is clear what the event does to a run."""
-        while node.__class__ is not Outcome:
-            if node.is_simple:
-                answer = answers[node.atom]
-                if answer is None:
-                    answer = answers[node.atom] = bool(node.ask(value))
-            else:
-                context = self._context
-                context.cell = cell
-                context.time = timestamp
-                answer = bool(node.ask(value, context))
-            after = node.if_true if answer else node.if_false
-            node = self._decisions.follow(node, answer) if after is None else after
+        try:
+            while node.__class__ is not Outcome:
+                if node.is_simple:
+                    answer = answers[node.atom]
+                    if answer is None:
+                        answer = answers[node.atom] = bool(node.ask(value))
+                else:
+                    context = self._context
+                    context.cell = cell
+                    context.time = timestamp
+                    answer = bool(node.ask(value, context))
+                after = node.if_true if answer else node.if_false
+                node = self._decisions.follow(node, answer) if after is None else after
+        except BaseException as error:
+            note_function(error, self.condition(node.atom))
+            raise
         return node
 
     @staticmethod

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingTimestampError, ProgramError
+from penstock.foundation.failure_context import noting
 from penstock.runtime.cep.engine import PatternEngine
 from penstock.runtime.cep.restored_pattern import pattern_of
 from penstock.runtime.cep.waiting_events import Due, WaitingEvents
@@ -50,7 +51,7 @@ class PatternOperator(Operator):
             context.keys,
             context.processing_time,
             on_event_time=self._on_event_time,
-            on_processing_time=one_by_one(self._on_processing_time),
+            on_processing_time=noting(self, one_by_one(self._on_processing_time)),
         )
         self.waiting = WaitingEvents(context.keyed_state(), context.keys)
         self._late = LateRecords(
@@ -145,12 +146,8 @@ class PatternOperator(Operator):
         now = self.context.clock.now()
         keys = self.context.keys
         if self.engine.sort_key is None:
-            try:
-                for key, value in zip(self._keys_of(values), values, strict=True):
-                    self.engine.match(key, [(now, key, value)], now)
-            except Exception as error:
-                self.function = self.engine.culprit(error)
-                raise
+            for key, value in zip(self._keys_of(values), values, strict=True):
+                self.engine.match(key, [(now, key, value)], now)
             self.engine.flush()
             return
         for key, value in zip(self._keys_of(values), values, strict=True):
@@ -169,11 +166,7 @@ class PatternOperator(Operator):
         self._match_all(due, now)
 
     def _match_all(self, due: Due, now: int) -> None:
-        try:
-            self.engine.match_all(due, now)
-        except Exception as error:
-            self.function = self.engine.culprit(error)
-            raise
+        self.engine.match_all(due, now)
         self.engine.flush()
 
     def _missing_timestamp(self, value: Any) -> MissingTimestampError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ProgramError
+from penstock.foundation.failure_context import NO_RECORD, note_function, note_record
 from penstock.graph.cep.compiler import compile_pattern
 from penstock.graph.cep.steps import PatternStep
 from penstock.runtime.cep.engine import PatternEngine
@@ -51,23 +52,28 @@ class PatternSetOperator(PatternOperator):
 
     def process_second(self, values: Values, timestamps: Timestamps) -> None:
         """Add, replace or remove patterns."""
-        for value in values:
-            name, rule = value
-            if name in self.engines:
-                self.engines.pop(name).forget_all()
-                self._rules.remove(name)
-            if rule is None:
-                continue
-            if self._set.refused_tag is None:
-                self._add(name, rule)
-            else:
-                try:
-                    self._add(name, rule)
-                except ProgramError as error:
-                    refused = (name, rule, str(error))
-                    self.output.side(self._set.refused_tag.tag_id)([refused], None)
+        value = NO_RECORD
+        try:
+            for value in values:
+                name, rule = value
+                if name in self.engines:
+                    self.engines.pop(name).forget_all()
+                    self._rules.remove(name)
+                if rule is None:
                     continue
-            self._rules.put(name, rule)
+                if self._set.refused_tag is None:
+                    self._add(name, rule)
+                else:
+                    try:
+                        self._add(name, rule)
+                    except ProgramError as error:
+                        refused = (name, rule, str(error))
+                        self.output.side(self._set.refused_tag.tag_id)([refused], None)
+                        continue
+                self._rules.put(name, rule)
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """Put half matches and waiting events into the state."""
@@ -112,7 +118,7 @@ class PatternSetOperator(PatternOperator):
         for engine in self.engines.values():
             try:
                 engine.match_all(due, now)
-            except Exception as error:
-                self.function = engine.culprit(error)
+            except BaseException as error:
+                note_function(error, engine.step.function)
                 raise
             engine.flush()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.checkpoint.subtask_state import OperatorState, SubtaskState
+from penstock.foundation.failure_context import noting
 from penstock.foundation.keys.groups import key_group_range
 from penstock.runtime.checkpoint.barriers import Snapshots, barrier
 from penstock.runtime.checkpoint.checkpointed_functions import notify_aborted, notify_complete, snapshot_function
@@ -126,14 +127,14 @@ class SubtaskSnapshots(Snapshots):
         if self._suspended_by == checkpoint_id:
             self._suspended_by = None
         for operator in self._chain.operators:
-            operator.notify_aborted(checkpoint_id)
-            notify_aborted(operator.function, checkpoint_id)
+            noting(operator, operator.notify_aborted)(checkpoint_id)
+            noting(operator, notify_aborted)(operator.function, checkpoint_id)
 
     def completed(self, checkpoint_id: int) -> None:
         """Take note that a checkpoint is complete."""
         for operator in self._chain.operators:
-            operator.notify_complete(checkpoint_id)
-            notify_complete(operator.function, checkpoint_id)
+            noting(operator, operator.notify_complete)(checkpoint_id)
+            noting(operator, notify_complete)(operator.function, checkpoint_id)
 
     def finish(self) -> None:
         """Say that the input has ended, behind the answers to the checkpoints before."""
@@ -142,8 +143,11 @@ class SubtaskSnapshots(Snapshots):
     def _freeze(self, checkpoint_id: int, timestamp: int) -> list[_Frozen]:
         for operator in self._chain.operators:
             operator.context.checkpoint_timestamp = timestamp
-            operator.prepare_snapshot(checkpoint_id)
-        return [self._freeze_operator(operator, checkpoint_id, timestamp) for operator in self._chain.operators]
+            noting(operator, operator.prepare_snapshot)(checkpoint_id)
+        return [
+            noting(operator, self._freeze_operator)(operator, checkpoint_id, timestamp)
+            for operator in self._chain.operators
+        ]
 
     @staticmethod
     def _freeze_operator(operator: Operator, checkpoint_id: int, timestamp: int) -> _Frozen:

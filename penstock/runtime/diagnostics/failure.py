@@ -1,6 +1,7 @@
 """Explains what went wrong in a task: which step, whose function, which record; the user's own traceback first.
 
-Nothing is recorded on the way of a record. The frames of the traceback tell everything afterwards.
+Whoever an error passes on its way out notes on it what was being done (:mod:`penstock.foundation.failure_context`). The
+traceback only tells which lines of the program were run.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from penstock.errors import (
     SerializationError,
     UserFunctionError,
 )
-from penstock.runtime.calls.functions import describe_frame, describe_function
+from penstock.foundation.failure_context import NO_RECORD, take
+from penstock.runtime.calls.functions import describe_frame, describe_function, is_python, last_line
 from penstock.runtime.calls.unusable_results import unusable_result
-from penstock.runtime.exchange.writer import ExchangeWriter
-from penstock.runtime.operators.operator import Operator
-from penstock.vocabulary.program_checks import NO_RECORD, UnusableValueError
+from penstock.vocabulary.program_checks import UnusableValueError
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
     from penstock.runtime.exchange.key_selection import KeyFunction
+    from penstock.runtime.exchange.writer import ExchangeWriter
+    from penstock.runtime.operators.operator import Operator
     from penstock.runtime.task.task import Task
 
 __all__ = ["explain_failure", "explain_unusable"]
@@ -40,20 +42,30 @@ _RECORD_LENGTH = 200
 
 @dataclass
 class _Place:
-    """Where in the traceback Penstock's part ends."""
+    """Where something went wrong."""
 
     operator: Operator | None = None
-    record: Any = None
-    has_record: bool = False
+    record: Any = NO_RECORD
     user_frames: TracebackType | None = None
+    """Where in the traceback Penstock's part ends."""
     writer: ExchangeWriter | None = None
     """What sends the records of the operator on, if it is there that the error was raised."""
     choice: Any = None
     """The function that was called, where it is not that of the operator."""
-    key_functions: tuple[KeyFunction, ...] = ()
-    """What was asked for the keys of records."""
     is_key: bool = False
     """Whether it was a key that could not be found or used."""
+
+    @property
+    def has_record(self) -> bool:
+        """Tell whether it was one record that it went wrong for."""
+        return self.record is not NO_RECORD
+
+    @property
+    def key_functions(self) -> tuple[KeyFunction, ...]:
+        """Return what was asked for the keys of records."""
+        if self.writer is not None:
+            return () if self.writer.key_function is None else (self.writer.key_function,)
+        return () if self.operator is None else self.operator.key_functions
 
     @property
     def step(self) -> str:
@@ -80,7 +92,7 @@ def explain_failure(error: BaseException, task: Task | None = None) -> PenstockE
     if isinstance(error, UnusableValueError):
         place.choice = error.function if error.function is not None else place.choice
         if error.record is not NO_RECORD:
-            place.record, place.has_record = error.record, True
+            place.record = error.record
     if place.operator is None:
         place.operator = _source_of(error, task)
     if isinstance(error, PenstockError) and place.operator is None:
@@ -119,6 +131,8 @@ def _in_step(error: ProgramError, place: _Place) -> ProgramError:
 
 def _user_traceback(error: BaseException, place: _Place) -> str:
     """Return the frames of the program; built-in functions, which fail on a record, have none."""
+    if place.user_frames is None and not isinstance(error, UnusableValueError) and is_python(place.choice):
+        return _as_if_called(error, place.choice)
     if place.user_frames is None and (place.has_record or isinstance(error, UnusableValueError)):
         return ""
     frames = place.user_frames or error.__traceback__
@@ -130,6 +144,13 @@ def _user_traceback(error: BaseException, place: _Place) -> str:
     if isinstance(error, UnusableValueError):  # the message says it all, and its class is nobody's business
         return "".join(["Traceback (most recent call last):\n", *shown.stack.format()])
     return "".join(shown.format(chain=not own))
+
+
+def _as_if_called(error: BaseException, function: Any) -> str:
+    """Return the traceback of a function that only takes a part of its record, which is done without calling it."""
+    place = last_line(function)
+    shown = traceback.StackSummary.from_list([place]).format()
+    return "".join(["Traceback (most recent call last):\n", *shown, *traceback.format_exception_only(error)])
 
 
 def _own_at_the_end(frames: TracebackType | None) -> int:
@@ -164,33 +185,22 @@ def _source_of(error: BaseException, task: Task | None) -> Operator | None:
 
 
 def _find(error: BaseException) -> _Place:
-    place = _Place()
-    current = error.__traceback__
-    while current is not None:
-        frame = current.tb_frame
-        owner = frame.f_locals.get("self") if _is_own(frame) else None
-        if isinstance(owner, Operator):
-            place = _Place(operator=owner, key_functions=owner.key_functions)
-        elif isinstance(owner, ExchangeWriter):
-            place.writer = owner
-            place.choice = owner.choice
-            place.key_functions = () if owner.key_function is None else (owner.key_function,)
-        if not _is_own(frame):
-            place.user_frames = place.user_frames or current
-        elif place.user_frames is None and "value" in frame.f_locals:
-            # Behind the user's frames a "value" is something else: what the function adds to a state, for example.
-            place.record, place.has_record = frame.f_locals["value"], True
+    noted = take(error)
+    current = noted.traceback or error.__traceback__
+    while current is not None and _is_own(current.tb_frame):
         current = current.tb_next
-    return place
+    choice = noted.function
+    if choice is None and noted.writer is not None:
+        choice = noted.writer.choice
+    return _Place(noted.operator, noted.record, current, noted.writer, choice)
 
 
 def _nearer(inner: _Place, outer: _Place) -> _Place:
     """Return the place of an error that was raised anew further out, with what only the outer one knows."""
     if inner.operator is None:
-        inner.operator, inner.writer, inner.choice = outer.operator, outer.writer, outer.choice
-        inner.key_functions = outer.key_functions
+        inner.operator, inner.writer, inner.choice = outer.operator, outer.writer, inner.choice or outer.choice
     if not inner.has_record:
-        inner.record, inner.has_record = outer.record, outer.has_record
+        inner.record = outer.record
     return inner
 
 
@@ -198,7 +208,7 @@ def _look_at_keys(error: BaseException, place: _Place) -> None:
     """Find the key selector and the record if it was a key that could not be found or used."""
     for function in place.key_functions:
         if function.failure is not None and function.failure[0] is error:
-            place.record, place.has_record = function.failure[1], True
+            place.record = function.failure[1]
             place.choice, place.is_key = function.selector, True
 
 

@@ -114,12 +114,6 @@ if TYPE_CHECKING or native is None:
             return keys
 
         def _fail(self, error: Exception, value: Any) -> None:
-            if self._select is not self.selector:
-                # The program's own function fails as its replacement does, but with a line of the program to show.
-                try:
-                    self.selector(value)
-                except Exception as own:
-                    error = own
             self.failure = error, value
             if isinstance(error, StopIteration):
                 message = "a key selector raised StopIteration"

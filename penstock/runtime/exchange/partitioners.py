@@ -6,6 +6,7 @@ import random
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.foundation.keys.groups import WORTHWHILE_KEYS, WORTHWHILE_RUN, TargetCache, targets_of_ints
 from penstock.foundation.native import native
 from penstock.graph import partitioning as ways
@@ -57,14 +58,24 @@ class _Choosing(ExchangeWriter):
         runs = [channel.open_run(has_timestamps=timestamps is not None) for channel in self._channels]
         puts = [run[0].append for run in runs]
         if timestamps is None:
-            for value in values:
-                puts[choose(value)](value)
+            value = NO_RECORD
+            try:
+                for value in values:
+                    puts[choose(value)](value)
+            except BaseException as error:
+                note_record(error, value)
+                raise
             return
         times = [run[1].append for run in runs]
-        for value, timestamp in zip(values, timestamps, strict=True):
-            target = choose(value)
-            puts[target](value)
-            times[target](timestamp)
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                target = choose(value)
+                puts[target](value)
+                times[target](timestamp)
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
 
 def _spread_in_python(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import SerializationError
+from penstock.foundation.failure_context import note_writer
 from penstock.runtime.exchange.codec import encode
 from penstock.runtime.exchange.elements import RECORDS, STATUS, WATERMARK, Element, Timestamps, Values
 from penstock.runtime.exchange.key_selection import close_functions, open_functions
@@ -172,6 +173,10 @@ class ExchangeWriter:
     def _functions(self) -> list[Callable[..., Any]]:
         selectors = [] if self.key_function is None else [self.key_function.selector]
         return selectors if self.choice is None else [*selectors, self.choice]
+
+    def note_failure(self, error: BaseException) -> None:
+        """Note on an error that it was raised on the way to the next step."""
+        note_writer(error, self)
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Take a run of records."""

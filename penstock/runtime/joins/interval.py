@@ -14,6 +14,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingTimestampError, ProgramError
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.runtime.calls.record_calls import gather_all
 from penstock.runtime.calls.results import PendingResults
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
@@ -199,19 +200,24 @@ class IntervalJoinOperator(Operator):
         keys, watermark, emit_pairs = self.context.keys, self.watermark, self._pairing(own, other)
         # What the watermark has ended is gone, even if the cleanup has not come by yet.
         oldest = watermark - other.life + 1
-        for value, timestamp in zip(values, timestamps, strict=True):
-            if timestamp < watermark:
-                own.late.take(value, timestamp, watermark)
-                continue
-            keys.key = key = own.key(value)
-            start, end = max(timestamp + own.low, oldest), timestamp + own.high
-            found = other.buffer.between(key, start, end)
-            if found:
-                emit_pairs(value, timestamp, found)
-                if other.is_padded:
-                    other.buffer.mark(key, start, end)
-            own.buffer.add(key, timestamp, [value, bool(found)] if own.is_padded else value)
-            own.cleanups.at(own.cleanup_time(timestamp))[key] = None
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                if timestamp < watermark:
+                    own.late.take(value, timestamp, watermark)
+                    continue
+                keys.key = key = own.key(value)
+                start, end = max(timestamp + own.low, oldest), timestamp + own.high
+                found = other.buffer.between(key, start, end)
+                if found:
+                    emit_pairs(value, timestamp, found)
+                    if other.is_padded:
+                        other.buffer.mark(key, start, end)
+                own.buffer.add(key, timestamp, [value, bool(found)] if own.is_padded else value)
+                own.cleanups.at(own.cleanup_time(timestamp))[key] = None
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def _join_on_heap(
         self,
@@ -226,34 +232,40 @@ class IntervalJoinOperator(Operator):
         keys, watermark, key_of, emit_pairs = self.context.keys, self.watermark, own.key, self._pairing(own, other)
         ours, theirs, low, high, is_padded = own_buffer.entries, other_buffer.entries, own.low, own.high, own.is_padded
         oldest = watermark - other.life + 1
-        for value, timestamp in zip(values, timestamps, strict=True):
-            if timestamp < watermark:
-                own.late.take(value, timestamp, watermark)
-                continue
-            keys.key = key = key_of(value)
-            found: Sequence[Entry] = ()
-            partners = theirs.get(key)
-            if partners is not None:
-                start, end = timestamp + low, timestamp + high
-                if start < oldest:
-                    start = oldest
-                first, last = partners[0][0], partners[-1][0]
-                if last >= start and first <= end:
-                    # Where keys are many, all that is kept of one is near in time: nothing is to be searched for then.
-                    begin = 0 if first >= start else bisect_left(partners, (start,))
-                    found = partners[begin:] if last <= end else partners[begin : bisect_left(partners, (end + 1,))]
-                    if found:
-                        emit_pairs(value, timestamp, found)
-            entry = (timestamp, [value, bool(found)] if is_padded else value)
-            known = ours.get(key)
-            if known is None:
-                ours[key] = [entry]
-            elif known[-1][0] <= timestamp:
-                known.append(entry)
-            else:
-                known.insert(bisect_left(known, (timestamp + 1,)), entry)
-            if is_padded:
-                own.cleanups.at(timestamp + own.life)[key] = None
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                if timestamp < watermark:
+                    own.late.take(value, timestamp, watermark)
+                    continue
+                keys.key = key = key_of(value)
+                found: Sequence[Entry] = ()
+                partners = theirs.get(key)
+                if partners is not None:
+                    start, end = timestamp + low, timestamp + high
+                    if start < oldest:
+                        start = oldest
+                    first, last = partners[0][0], partners[-1][0]
+                    if last >= start and first <= end:
+                        # Where keys are many, all that is kept of one is near in time: nothing is searched for then.
+                        begin = 0 if first >= start else bisect_left(partners, (start,))
+                        stop = len(partners) if last <= end else bisect_left(partners, (end + 1,))
+                        found = partners[begin:stop]
+                        if found:
+                            emit_pairs(value, timestamp, found)
+                entry = (timestamp, [value, bool(found)] if is_padded else value)
+                known = ours.get(key)
+                if known is None:
+                    ours[key] = [entry]
+                elif known[-1][0] <= timestamp:
+                    known.append(entry)
+                else:
+                    known.insert(bisect_left(known, (timestamp + 1,)), entry)
+                if is_padded:
+                    own.cleanups.at(timestamp + own.life)[key] = None
+        except BaseException as error:
+            note_record(error, value)
+            raise
         own_buffer.added += len(values)
         own_buffer.newest = max(own_buffer.newest, max(timestamps, default=MIN_TIMESTAMP))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record, noting
 from penstock.runtime.calls.record_calls import gather_all
 from penstock.runtime.joins.functions import pair_call
 from penstock.runtime.operators.operator import Operator
@@ -66,7 +67,7 @@ class JoinOperator(Operator):
             context.keys,
             context.processing_time,
             on_event_time=one_by_one(self._expire),
-            on_processing_time=one_by_one(self._expire),
+            on_processing_time=noting(self, one_by_one(self._expire)),
         )
         self._left, self._right = (
             _Side(name, key, backend.list_state(ListStateDescriptor(f"join-{name}")), is_padded=is_padded)  # type: ignore[arg-type]
@@ -100,20 +101,25 @@ class JoinOperator(Operator):
     def _join(self, values: Values, timestamps: Timestamps, own: _Side, other: _Side) -> None:
         keys, ttl, results = self.context.keys, self.step.state_ttl, self._results
         times: Timestamps = None if timestamps is None else []
-        for position, value in enumerate(values):
-            keys.key = own.key(value)
-            now = self.context.clock.now()
-            partners = other.live(now)
-            if partners:
-                self._pair_with(value, partners, own, other)
-            elif own.is_padded:
-                self._emit(RowKind.INSERT, value, None, own)
-            expiry = None if ttl is None else now + ttl
-            own.state.add((value, expiry, bool(partners)))
-            if expiry is not None:
-                self.timers.register_processing_time_timer(expiry, own.name)
-            if times is not None and timestamps is not None:
-                times.extend([timestamps[position]] * (len(results) - len(times)))
+        value = NO_RECORD
+        try:
+            for position, value in enumerate(values):
+                keys.key = own.key(value)
+                now = self.context.clock.now()
+                partners = other.live(now)
+                if partners:
+                    self._pair_with(value, partners, own, other)
+                elif own.is_padded:
+                    self._emit(RowKind.INSERT, value, None, own)
+                expiry = None if ttl is None else now + ttl
+                own.state.add((value, expiry, bool(partners)))
+                if expiry is not None:
+                    self.timers.register_processing_time_timer(expiry, own.name)
+                if times is not None and timestamps is not None:
+                    times.extend([timestamps[position]] * (len(results) - len(times)))
+        except BaseException as error:
+            note_record(error, value)
+            raise
         if results:
             self._results = []
             self.output.emit(results, times)

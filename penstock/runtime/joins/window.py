@@ -10,6 +10,7 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.graph.steps import WindowStep
 from penstock.runtime.joins.functions import group_call
 from penstock.runtime.task.context import open_function
@@ -83,19 +84,24 @@ class _AlignedCoGroupOperator(_CoGroupOperator, AlignedWindowOperator):
         copies = self._slide < self._size and self.protects and not are_fixed(values)
         low = high = 0
         windows: list[dict[Any, Any]] = []
-        for value, timestamp in zip(values, timestamps, strict=True):
-            if not low <= timestamp < high:
-                low, high, windows = self._pane_at(timestamp)
-            keys.key = key = key_of(value)
-            if not windows:
-                self._add_singly(key, _tagged((number, value)), timestamp)
-            for entries in windows:
-                given = copied(value) if copies else value
-                known = entries.get(key)
-                if known is None:
-                    entries[key] = [(number, given)]
-                else:
-                    known.append((number, given))
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                if not low <= timestamp < high:
+                    low, high, windows = self._pane_at(timestamp)
+                keys.key = key = key_of(value)
+                if not windows:
+                    self._add_singly(key, _tagged((number, value)), timestamp)
+                for entries in windows:
+                    given = copied(value) if copies else value
+                    known = entries.get(key)
+                    if known is None:
+                        entries[key] = [(number, given)]
+                    else:
+                        known.append((number, given))
+        except BaseException as error:
+            note_record(error, value)
+            raise
         self._flush()
 
     def _fire(self, window: TimeWindow, entries: dict[Any, Any]) -> None:

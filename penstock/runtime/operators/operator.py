@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import note_operator
+
 if TYPE_CHECKING:
     from penstock.runtime.exchange.elements import Timestamps, Values
     from penstock.runtime.exchange.key_selection import KeyFunction
@@ -48,6 +50,10 @@ class Operator:
     def failure_outside(self) -> BaseException | None:
         """Return what was raised in a thread of the operator's own, before the task has raised it."""
         return None
+
+    def note_failure(self, error: BaseException) -> None:
+        """Note on an error that it was raised by the work of this operator, not further behind."""
+        note_operator(error, self)
 
     def setup(self, context: OperatorContext, output: Output) -> None:
         """Give the operator its surroundings; nothing runs yet."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import noting
 from penstock.runtime.calls.context_access import ContextAccess
 from penstock.runtime.calls.functions import ListCollector, takes_collector
 from penstock.runtime.calls.record_calls import call_for_timers, gather_all
@@ -94,7 +95,7 @@ class KeyedProcessOperator(SlicedCallsOperator):
             context.keys,
             context.processing_time,
             on_event_time=self._on_event_time,
-            on_processing_time=one_by_one(self._on_processing_time),
+            on_processing_time=noting(self, one_by_one(self._on_processing_time)),
         )
         self._make_contexts(KeyedTimerService(self.timers))
         self._record.results = self._timer.results = self.results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.runtime.calls.functions import resolve_function
 from penstock.runtime.calls.value_calls import reduce_each
 from penstock.runtime.exchange.key_functions import keys_of
@@ -65,6 +66,7 @@ class ReduceOperator(FunctionOperator):
     def _process_through_state(self, values: Values, timestamps: Timestamps) -> None:
         reduce, state, keys = self._reduce, self._state, self.context.keys
         results: Values = []
+        value = NO_RECORD
         try:
             for value, keys.key in zip(values, self._keys_of(values), strict=True):
                 known = state.value()
@@ -74,6 +76,9 @@ class ReduceOperator(FunctionOperator):
                 state.update(result)
                 # The state has a copy, but the function may have kept the record or the result.
                 results.append(copied(result) if self.protects else result)
+        except BaseException as error:
+            note_record(error, value)
+            raise
         finally:
             self._emit(results, timestamps)
 
@@ -103,16 +108,21 @@ class RollingOperator(ReduceOperator):
         reduce = self._reduce
         results: Values = []
         add = results.append
-        for value, key in zip(values, self._keys_of(values), strict=True):
-            known = entries.get(key)
-            if known is None:
-                result = value
-            elif known.__class__ is tuple and len(known) == 2:
-                result = (known[0], known[1] + value[1])
-            else:
-                result = reduce(known, value)
-            entries[key] = result
-            add(result)
+        value = NO_RECORD
+        try:
+            for value, key in zip(values, self._keys_of(values), strict=True):
+                known = entries.get(key)
+                if known is None:
+                    result = value
+                elif known.__class__ is tuple and len(known) == 2:
+                    result = (known[0], known[1] + value[1])
+                else:
+                    result = reduce(known, value)
+                entries[key] = result
+                add(result)
+        except BaseException as error:
+            note_record(error, value)
+            raise
         if self.protects:
             protect_run(results)  # no function of the program has had its turn meanwhile
         self._emit(results, timestamps)

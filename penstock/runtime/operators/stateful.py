@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.runtime.operators.stateless import FunctionOperator
 from penstock.statestore.copying import as_it_is, copied
 from penstock.vocabulary.program_checks import UnusableValueError, shown
@@ -37,17 +38,24 @@ class StatefulOperator(FunctionOperator):
         hand_over = copied if self.protects else as_it_is
         results: Values = []
         times: Timestamps = None if timestamps is None else []
-        for position, value in enumerate(values):
-            keys.key = key_of(value)
-            answer = call(value, state.value())
-            if type(answer) is not tuple or len(answer) != 2:
-                problem = f"The function returned {shown(answer)}, but it returns a pair: a result and the new state."
-                raise UnusableValueError(problem, call, value)
-            result, kept = answer
-            state.update(kept)
-            take(results, value, result, hand_over)
-            if times is not None and timestamps is not None:
-                times.extend([timestamps[position]] * (len(results) - len(times)))
+        value = NO_RECORD
+        try:
+            for position, value in enumerate(values):
+                keys.key = key_of(value)
+                answer = call(value, state.value())
+                if type(answer) is not tuple or len(answer) != 2:
+                    problem = (
+                        f"The function returned {shown(answer)}, but it returns a pair: a result and the new state."
+                    )
+                    raise UnusableValueError(problem, call, value)
+                result, kept = answer
+                state.update(kept)
+                take(results, value, result, hand_over)
+                if times is not None and timestamps is not None:
+                    times.extend([timestamps[position]] * (len(results) - len(times)))
+        except BaseException as error:
+            note_record(error, value)
+            raise
         if results:
             self.output.emit(results, times)
 

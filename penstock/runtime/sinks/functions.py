@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.operators.stateless import FunctionOperator
@@ -52,12 +53,22 @@ class SinkFunctionOperator(FunctionOperator):
         invoke, context = self._invoke, self._sink_context
         if timestamps is None:
             context.time = None
-            for value in values:
-                invoke(value, context)
+            value = NO_RECORD
+            try:
+                for value in values:
+                    invoke(value, context)
+            except BaseException as error:
+                note_record(error, value)
+                raise
             return
-        for value, timestamp in zip(values, timestamps, strict=True):
-            context.time = timestamp
-            invoke(value, context)
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                context.time = timestamp
+                invoke(value, context)
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def process_watermark(self, timestamp: int) -> None:
         """Remember event time for the function's context."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import noting
 from penstock.runtime.calls.unusable_results import listed, require_made
 from penstock.runtime.checkpoint.awaiting_completion import AwaitingCompletion
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
@@ -56,7 +57,9 @@ class _Commits:
     def _try_again_later(self) -> None:
         if self.left and not self._waits_for_checkpoints and not self._is_scheduled:
             self._is_scheduled = True
-            self._operator.context.processing_time.after(_RETRY_MILLIS, lambda _: self._try_again())
+            self._operator.context.processing_time.after(
+                _RETRY_MILLIS, noting(self._operator, lambda _: self._try_again())
+            )
 
     def _try_again(self) -> None:
         self._is_scheduled = False
@@ -88,7 +91,7 @@ class _SinkPart(Operator):
             job_name=context.job.name,
             operator_id=context.operator_id,
             now=context.clock.now,
-            schedule=context.processing_time.schedule,
+            schedule=lambda time, call: context.processing_time.schedule(time, noting(self, call)),
             metrics=context.metrics,
             restored_checkpoint=context.restored_checkpoint_id,
             shared_savepoint=context.shared_savepoint,

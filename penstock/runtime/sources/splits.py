@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from penstock.foundation.failure_context import noting
 from penstock.runtime.calls.unusable_results import require_made
 from penstock.runtime.checkpoint.awaiting_completion import AwaitingCompletion
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP
@@ -116,10 +117,11 @@ class SplitSourceOperator(SourceOperator):
             self._become_idle()
         interval = self.context.execution_config.get_auto_watermark_interval()
         if self._strategy is not None and interval > 0:
-            self.context.processing_time.schedule_every(interval, lambda _: self._on_periodic_emit())
+            self.context.processing_time.schedule_every(interval, noting(self, lambda _: self._on_periodic_emit()))
         alignment = None if self._strategy is None else self._strategy.alignment
         if alignment is not None:
-            self.context.processing_time.schedule_every(alignment.update_interval_ms, lambda _: self._align())
+            report = noting(self, lambda _: self._align())
+            self.context.processing_time.schedule_every(alignment.update_interval_ms, report)
 
     def _emit_aside(self, tag: str, records: list[Any]) -> None:
         if self.protects:

@@ -108,7 +108,10 @@ def build_operator(step: steps.Step, *, is_batch: bool = False) -> Operator:
         found["input_keys"] = functions = tuple(map(key_function, step.input_keys))
         found["key"] = tagged_key(*functions)
     else:
-        selectors = {"key": step.key, "second_key": step.second_key if isinstance(step, multi_input_steps.TwoInputStep) else None}
+        selectors = {
+            "key": step.key,
+            "second_key": step.second_key if isinstance(step, multi_input_steps.TwoInputStep) else None,
+        }
         found = {name: key_function(selector) for name, selector in selectors.items() if selector is not None}
         functions = tuple(found.values())
     build = BATCH_BUILDERS.get(type(step)) if is_batch else None

@@ -6,6 +6,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
+from penstock.foundation.failure_context import noting
 from penstock.runtime.exchange.key_selection import close_functions, open_functions, selectors_of
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.task.build import build_operator
@@ -47,8 +48,12 @@ class Chain:
             writer.open()
         for operator in reversed(self.operators):
             self._opened.append(operator)
-            open_functions(selectors_of(operator.key_functions), operator.context)
-            operator.open()
+            try:
+                open_functions(selectors_of(operator.key_functions), operator.context)
+                operator.open()
+            except BaseException as error:
+                operator.note_failure(error)
+                raise
 
     @property
     def is_unfinished(self) -> bool:
@@ -64,13 +69,17 @@ class Chain:
         """Go on with what is unfinished: the last operator first, so that no other one gets too far ahead of it."""
         for operator in reversed(self.sliced):
             if operator.is_unfinished:
-                operator.work_off()
+                try:
+                    operator.work_off()
+                except BaseException as error:
+                    operator.note_failure(error)
+                    raise
                 return
 
     def end_input(self) -> None:
         """Tell the operators, the first first, that no more records come."""
         for operator in self.operators:
-            operator.end_input()
+            noting(operator, operator.end_input)()
             while self.is_unfinished:
                 self.work_off()
 
@@ -93,7 +102,7 @@ class Chain:
         """Close everything that was opened, each exactly once; raise the first error after all are closed."""
         calls: list[Callable[[], None]] = []
         for operator in reversed(self._opened):
-            calls += [operator.close, partial(close_functions, selectors_of(operator.key_functions))]
+            calls += [noting(operator, operator.close), partial(close_functions, selectors_of(operator.key_functions))]
             if operator.context.state is not None:
                 calls.append(operator.context.state.close)
         calls += [writer.close for writer in self._opened_writers]

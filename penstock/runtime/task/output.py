@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 from penstock.runtime.exchange.elements import Timestamps, Values
 from penstock.statestore.copying import copied_run
 
-__all__ = ["Emit", "Output", "Receiver"]
+__all__ = ["Emit", "Output", "Receiver", "entry_of"]
 
 Emit: TypeAlias = Callable[[Values, Timestamps], None]
 
@@ -28,17 +28,34 @@ class Receiver(Protocol):
     def process_status(self, is_idle: bool) -> None:  # noqa: FBT001 - the element has exactly this one field
         """Take a change between idle and active."""
 
+    def note_failure(self, error: BaseException) -> None:
+        """Note on an error that it was raised here."""
+
 
 def _nowhere(values: Values, timestamps: Timestamps) -> None:
     """Drop records nobody reads."""
+
+
+def entry_of(receiver: Receiver, process: Emit | None = None) -> Emit:
+    """Return what takes the records of a receiver, by default its ``process``, and notes on errors where they were."""
+    take, note = process or receiver.process, receiver.note_failure
+
+    def emit(values: Values, timestamps: Timestamps) -> None:
+        try:
+            take(values, timestamps)
+        except BaseException as error:
+            note(error)
+            raise
+
+    return emit
 
 
 def _fan_out(receivers: Sequence[Receiver], *, copies: bool) -> Emit:
     if not receivers:
         return _nowhere
     if len(receivers) == 1:
-        return receivers[0].process
-    *others, last = [receiver.process for receiver in receivers]
+        return entry_of(receivers[0])
+    *others, last = [entry_of(receiver) for receiver in receivers]
     # A receiver may keep or change the records and the lists it is given, so all but one get copies.
     copy = copied_run if copies else list.copy
 
@@ -75,9 +92,17 @@ class Output:
     def emit_watermark(self, timestamp: int) -> None:
         """Send a watermark to every successor, of side outputs too."""
         for receiver in self._all:
-            receiver.process_watermark(timestamp)
+            try:
+                receiver.process_watermark(timestamp)
+            except BaseException as error:
+                receiver.note_failure(error)
+                raise
 
     def emit_status(self, is_idle: bool) -> None:  # noqa: FBT001 - the element has exactly this one field
         """Tell every successor that this operator became idle or active."""
         for receiver in self._all:
-            receiver.process_status(is_idle)
+            try:
+                receiver.process_status(is_idle)
+            except BaseException as error:
+                receiver.note_failure(error)
+                raise

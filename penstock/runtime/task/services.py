@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from penstock.connectors.protocols import SourceSplit
+    from penstock.vocabulary.sources.protocol import SourceSplit
 
 __all__ = ["Align", "TaskServices"]
 

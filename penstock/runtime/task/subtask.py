@@ -19,6 +19,7 @@ from penstock.runtime.exchange.elements import (
     Element,
 )
 from penstock.runtime.sources.splits import NO_WAIT_LIMIT, Poll, SourceOperator, SplitSourceOperator
+from penstock.runtime.task.output import Output, entry_of
 from penstock.runtime.task.pacing import Pacer
 from penstock.runtime.time.valve import WatermarkValve
 from penstock.vocabulary.settings.modes import CheckpointKind
@@ -80,11 +81,13 @@ class Subtask:
         self._open_channels = len(channels)
         self._edges = edges
         head = chain.head
-        entries = (head.process, head.process_second)
+        entries = (entry_of(head), entry_of(head, head.process_second))
         self._channels = {
             (edge, source): (number, entries[input_]) for number, (edge, source, input_) in enumerate(channels)
         }
         self._entries = [process for _, process in self._channels.values()]
+        self._input = Output([head])
+        """What the head is told about time."""
         self._source = head if isinstance(head, SourceOperator) else None
         self._is_unfinished = partial(getattr, chain, "is_unfinished") if chain.sliced else _never
         self._gate: BarrierGate | None = None
@@ -167,8 +170,8 @@ class Subtask:
         head = self.chain.head
         replay = restored.replay(head, self._ways)
         if replay is not None:
-            entries = (head.process, head.process_second)
-            replay.run([entries[edge.input] for edge in self._edges], head.process_watermark)
+            entries = (entry_of(head), entry_of(head, head.process_second))
+            replay.run([entries[edge.input] for edge in self._edges], self._input.emit_watermark)
             edges = [edge.id for edge in self._edges]
             times = [replay.watermark_of(edges.index(edge), sender) for edge, sender in self.channel_names]
             self.valve.begin_with(replay.watermark, times)
@@ -207,7 +210,7 @@ class Subtask:
             elif kind == WATERMARK:
                 advanced = self.valve.on_watermark(number, element[1])
                 if advanced is not None:
-                    self.chain.head.process_watermark(advanced)
+                    self._input.emit_watermark(advanced)
             elif kind == STATUS:
                 self._on_status(number, is_idle=element[1])
             elif kind == BARRIER and gate is not None:
@@ -272,9 +275,9 @@ class Subtask:
     def _on_status(self, number: int, *, is_idle: bool) -> None:
         advanced, changed = self.valve.on_status(number, is_idle=is_idle)
         if advanced is not None:
-            self.chain.head.process_watermark(advanced)
+            self._input.emit_watermark(advanced)
         if changed is not None:
-            self.chain.head.process_status(changed)
+            self._input.emit_status(changed)
 
     def poll(self) -> Poll:
         """Ask the source for records; without a source there is nothing to ask."""
@@ -282,9 +285,14 @@ class Subtask:
             return Poll.FINISHED
         if self._stopping_with is not None:
             return Poll.NOTHING
-        answer = self._source.poll()
+        try:
+            answer = self._source.poll()
+            if answer is Poll.FINISHED:
+                self._source.finish()
+        except BaseException as error:
+            self._source.note_failure(error)
+            raise
         if answer is Poll.FINISHED:
-            self._source.finish()
             self._in_turn(self.finish)
         return answer
 

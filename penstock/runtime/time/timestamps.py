@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.foundation.failure_context import noting
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Timestamps, Values
 from penstock.runtime.operators.operator import Operator
 from penstock.runtime.time.watermark_assigner import WatermarkAssigner
@@ -47,7 +48,7 @@ class TimestampOperator(Operator):
         self.assigner.restore(self._restored)
         interval = context.execution_config.get_auto_watermark_interval()
         if interval > 0:
-            context.processing_time.schedule_every(interval, lambda _: self.assigner.on_periodic_emit())
+            context.processing_time.schedule_every(interval, noting(self, lambda _: self.assigner.on_periodic_emit()))
 
     def process(self, values: Values, timestamps: Timestamps) -> None:
         """Give each record its timestamp."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from penstock.foundation.failure_context import NO_RECORD, note_function, note_record
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values, are_all
 from penstock.runtime.interpreter_tricks.parts_taken import simplified_extractor
 from penstock.vocabulary.program_checks import UnusableValueError, shown
@@ -81,13 +82,19 @@ class WatermarkAssigner(WatermarkOutput):
         extract = self._extract
         if extract is None:
             return timestamps
-        if self._part is not None:
-            # If that fails, the assigner itself is asked, so that the error shows the record and the program's line.
-            with suppress(Exception):
-                return self._checked(list(map(self._part, values)), values)
-        if timestamps is None:
-            return self._checked([extract(value, MIN_TIMESTAMP) for value in values], values)
-        times = [extract(value, timestamp) for value, timestamp in zip(values, timestamps, strict=True)]
+        remaining = iter(values)
+        try:
+            if self._part is not None:
+                times = list(map(self._part, remaining))
+            elif timestamps is None:
+                times = [extract(value, MIN_TIMESTAMP) for value in remaining]
+            else:
+                times = [extract(value, time) for value, time in zip(remaining, timestamps, strict=True)]
+        except BaseException as error:
+            note_record(error, values[len(values) - length_hint(remaining) - 1])
+            if self._part is not None:
+                note_function(error, self._origin)
+            raise
         return self._checked(times, values)
 
     def _checked(self, times: list[Any], values: Values) -> list[int]:
@@ -102,23 +109,28 @@ class WatermarkAssigner(WatermarkOutput):
         has_times = extract is not None or timestamps is not None
         run: Values = []
         times: list[int] = []
-        for position, value in enumerate(values):
-            time = MIN_TIMESTAMP if timestamps is None else timestamps[position]
-            if extract is not None:
-                time = extract(value, time)
-                if type(time) is not int:
-                    time = self._whole(time, value)
-            if self.is_idle:  # said by the generator for the record before
-                self._set_idle(is_idle=False)
-            run.append(value)
-            times.append(time)
-            if time > self.max_timestamp:
-                self.max_timestamp = time
-            on_event(value, time, self)
-            if self._pending is not None or self._pending_idle is not None:
-                self._emit(run, times if has_times else None)
-                run, times = [], []
-                self._advance()
+        value = NO_RECORD
+        try:
+            for position, value in enumerate(values):
+                time = MIN_TIMESTAMP if timestamps is None else timestamps[position]
+                if extract is not None:
+                    time = extract(value, time)
+                    if type(time) is not int:
+                        time = self._whole(time, value)
+                if self.is_idle:  # said by the generator for the record before
+                    self._set_idle(is_idle=False)
+                run.append(value)
+                times.append(time)
+                if time > self.max_timestamp:
+                    self.max_timestamp = time
+                on_event(value, time, self)
+                if self._pending is not None or self._pending_idle is not None:
+                    self._emit(run, times if has_times else None)
+                    run, times = [], []
+                    self._advance()
+        except BaseException as error:
+            note_record(error, value)
+            raise
         if run:
             self._emit(run, times if has_times else None)
 

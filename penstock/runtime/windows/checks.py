@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from penstock.vocabulary.program_checks import NO_RECORD, UnusableValueError, shown
+from penstock.foundation.failure_context import NO_RECORD
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 from penstock.vocabulary.time.time_values import whole_millis
 from penstock.vocabulary.windows.windows import Window
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.runtime.calls.functions import resolve_function
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.vocabulary.functions.basic import AggregateFunction, ReduceFunction
@@ -66,17 +67,27 @@ class Accumulation:
         """Return the one result of some values; nothing for no values, unless there is an empty accumulator."""
         if self.create is not None and self.result is not None:
             accumulator = self.create()
-            for value in values:
-                accumulator = self.add(value, accumulator)
-                if accumulator is None:
-                    raise self.returned_none(value)
+            value = NO_RECORD
+            try:
+                for value in values:
+                    accumulator = self.add(value, accumulator)
+                    if accumulator is None:
+                        raise self.returned_none(value)
+            except BaseException as error:
+                note_record(error, value)
+                raise
             return [self.result(accumulator)]
         remaining = iter(values)
         for accumulator in remaining:
-            for value in remaining:
-                accumulator = self.add(accumulator, value)
-                if accumulator is None:
-                    raise self.returned_none(value)
+            value = NO_RECORD
+            try:
+                for value in remaining:
+                    accumulator = self.add(accumulator, value)
+                    if accumulator is None:
+                        raise self.returned_none(value)
+            except BaseException as error:
+                note_record(error, value)
+                raise
             return [accumulator]
         return []
 

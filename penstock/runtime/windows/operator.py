@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingTimestampError, ProgramError
+from penstock.foundation.failure_context import NO_RECORD, note_record, noting
 from penstock.runtime.calls.record_calls import gather_all
 from penstock.runtime.calls.results import PendingResults
 from penstock.runtime.calls.unusable_results import require_made
@@ -82,7 +83,7 @@ class WindowOperator(Operator):
             context.keys,
             context.processing_time,
             on_event_time=one_by_one(self._on_event_time),
-            on_processing_time=one_by_one(self._on_processing_time),
+            on_processing_time=noting(self, one_by_one(self._on_processing_time)),
         )
         self._merging: MergingWindows | None = None
         if isinstance(assigner, MergingWindowAssigner):
@@ -158,55 +159,65 @@ class WindowOperator(Operator):
             else trigger_context.register_processing_time_timer
         )
         last_window, cleanup_time = None, 0
-        for value, timestamp in zip(values, timestamps, strict=True):
-            keys.key = key_of(value)
-            if is_event_time and timestamp == MIN_TIMESTAMP:
-                raise self._missing_timestamp(value)
-            is_skipped = True
-            for window in assign(value, timestamp, assigner_context):
-                if window is not last_window:
-                    last_window, cleanup_time = window, cleanup_time_of(window)
-                if is_event_time and cleanup_time <= watermark:
-                    continue
-                # Each window has a record of its own, as a function may change what its window holds.
-                add(window, value if is_skipped else self._copied(value), timestamp)
-                is_skipped = False
-                trigger_context.window = window
-                answer = on_element(value, timestamp, window, trigger_context)
-                if answer is not _CONTINUE:
-                    self._act(answer, window, window)
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                keys.key = key_of(value)
+                if is_event_time and timestamp == MIN_TIMESTAMP:
+                    raise self._missing_timestamp(value)
+                is_skipped = True
+                for window in assign(value, timestamp, assigner_context):
+                    if window is not last_window:
+                        last_window, cleanup_time = window, cleanup_time_of(window)
+                    if is_event_time and cleanup_time <= watermark:
+                        continue
+                    # Each window has a record of its own, as a function may change what its window holds.
+                    add(window, value if is_skipped else self._copied(value), timestamp)
+                    is_skipped = False
                     trigger_context.window = window
-                if cleanup_time != MAX_TIMESTAMP:
-                    register(cleanup_time)
-            if is_skipped and is_event_time:
-                self._late.take(value, timestamp, watermark)
+                    answer = on_element(value, timestamp, window, trigger_context)
+                    if answer is not _CONTINUE:
+                        self._act(answer, window, window)
+                        trigger_context.window = window
+                    if cleanup_time != MAX_TIMESTAMP:
+                        register(cleanup_time)
+                if is_skipped and is_event_time:
+                    self._late.take(value, timestamp, watermark)
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def _add_to_merging(self, values: Values, timestamps: list[int], merging: MergingWindows) -> None:
         key_of, keys, watermark = self._key, self.context.keys, self.timers.current_watermark
         assign, assigner_context = self._assign, self._assigner_context
         is_event_time, trigger_context, on_merge = self._is_event_time, self._trigger_context, self._on_merge
         add, on_element = self._contents.add, self._trigger.on_element
-        for value, timestamp in zip(values, timestamps, strict=True):
-            keys.key = key_of(value)
-            if is_event_time and timestamp == MIN_TIMESTAMP:
-                raise self._missing_timestamp(value)
-            is_skipped = True
-            for assigned in assign(value, timestamp, assigner_context):
-                window, state_window = merging.add(assigned, on_merge)
-                cleanup_time = self._cleanup_time(window)
-                if is_event_time and cleanup_time <= watermark:
-                    merging.retire(window)
-                    continue
-                add(state_window, value if is_skipped else self._copied(value), timestamp)
-                is_skipped = False
-                trigger_context.window = window
-                answer = on_element(value, timestamp, window, trigger_context)
-                if answer is not _CONTINUE:
-                    self._act(answer, window, state_window)
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                keys.key = key_of(value)
+                if is_event_time and timestamp == MIN_TIMESTAMP:
+                    raise self._missing_timestamp(value)
+                is_skipped = True
+                for assigned in assign(value, timestamp, assigner_context):
+                    window, state_window = merging.add(assigned, on_merge)
+                    cleanup_time = self._cleanup_time(window)
+                    if is_event_time and cleanup_time <= watermark:
+                        merging.retire(window)
+                        continue
+                    add(state_window, value if is_skipped else self._copied(value), timestamp)
+                    is_skipped = False
                     trigger_context.window = window
-                self._register_cleanup(cleanup_time)
-            if is_skipped and is_event_time:
-                self._late.take(value, timestamp, watermark)
+                    answer = on_element(value, timestamp, window, trigger_context)
+                    if answer is not _CONTINUE:
+                        self._act(answer, window, state_window)
+                        trigger_context.window = window
+                    self._register_cleanup(cleanup_time)
+                if is_skipped and is_event_time:
+                    self._late.take(value, timestamp, watermark)
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def process_watermark(self, timestamp: int) -> None:
         """Fire event-time timers; their results go out before the watermark."""
@@ -255,7 +266,7 @@ class WindowOperator(Operator):
         if self._results.values and not self._is_flush_due:
             # Timers that are due together give one run: the flush is the next thing to happen after the last of them.
             self._is_flush_due = True
-            self.context.processing_time.schedule(MIN_TIMESTAMP, self._flush_fired)
+            self.context.processing_time.schedule(MIN_TIMESTAMP, noting(self, self._flush_fired))
 
     def _flush_fired(self, _: int) -> None:
         self._is_flush_due = False

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import ProgramError
-from penstock.vocabulary.program_checks import NO_RECORD
+from penstock.foundation.failure_context import NO_RECORD
 from penstock.vocabulary.time.durations import to_millis
 from penstock.vocabulary.time.generators import MIN_TIMESTAMP, Watermark, WatermarkGenerator, WatermarkOutput
 from penstock.vocabulary.time.time_values import whole_millis

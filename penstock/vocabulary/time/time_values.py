@@ -6,7 +6,8 @@ from datetime import datetime
 from operator import index
 from typing import Any
 
-from penstock.vocabulary.program_checks import NO_RECORD, UnusableValueError, shown
+from penstock.foundation.failure_context import NO_RECORD
+from penstock.vocabulary.program_checks import UnusableValueError, shown
 
 __all__ = ["whole_millis"]
 

@@ -154,6 +154,18 @@ def _settings() -> None:
     _need(not missing, f"setting {', '.join(sorted(missing))}")
 
 
+def _gate() -> None:
+    writer = "org/apache/spark/shuffle/streaming/StreamingShuffleWriter"
+    _need(
+        "org/apache/spark/network/server/TransportServer" in find_class("spark-core_", writer).texts,
+        f"server of {writer}",
+    )
+    for name in ("server/TransportServer", "server/TransportChannelHandler", "client/TransportClientFactory"):
+        find_class("spark-network-common_", f"org/apache/spark/network/{name}")
+    extensions = find_class("netty-transport-4", "io/netty/bootstrap/ChannelInitializerExtensions")
+    _need(bool(extensions.methods), "way to see every channel of Netty")
+
+
 def _need_parameters(function: Any, *names: str) -> None:
     parameters = inspect.signature(function).parameters
     missing = [name for name in names if name not in parameters]
@@ -182,6 +194,7 @@ BORDER_CHECKS = (
     Check("repartitionById and mapInArrow", _frames),
     Check("slots, settings and cancellation of the SparkContext", _context),
     Check("settings of the pipelined shuffle and of Python workers", _settings),
+    Check("the gate in front of the shuffle's servers", _gate),
 )
 """What can be looked at without a JVM."""
 

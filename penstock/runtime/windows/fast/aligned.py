@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.windows.contents import ACCUMULATOR, ELEMENTS, adding_of
 from penstock.runtime.windows.functions import frees_state
@@ -96,14 +97,19 @@ class AlignedWindowOperator(WindowOperator):
         """Put a copy of each record into each of its windows: functions may change what a window holds."""
         key_of, keys, put = self._key, self.context.keys, self._put
         low, high, windows = _NO_PANE
-        for value, timestamp in zip(values, timestamps, strict=True):
-            if not low <= timestamp < high:
-                low, high, windows = self._pane_at(timestamp)
-            keys.key = key = key_of(value)
-            if not windows:
-                self._add_singly(key, value, timestamp)
-            for entries in windows:
-                put(entries, key, copied(value))
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                if not low <= timestamp < high:
+                    low, high, windows = self._pane_at(timestamp)
+                keys.key = key = key_of(value)
+                if not windows:
+                    self._add_singly(key, value, timestamp)
+                for entries in windows:
+                    put(entries, key, copied(value))
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def _reduce(self, values: Values, timestamps: list[int]) -> None:
         assert self._accumulation is not None
@@ -111,27 +117,32 @@ class AlignedWindowOperator(WindowOperator):
         key_of, keys, reduce = self._key, self.context.keys, how.add
         low, high, windows = _NO_PANE
         only: _Entries | None = None
-        for value, timestamp in zip(values, timestamps, strict=True):
-            if not low <= timestamp < high:
-                low, high, windows = self._pane_at(timestamp)
-                only = windows[0] if len(windows) == 1 else None
-            keys.key = key = key_of(value)
-            if only is not None:  # tumbling windows are spared the loop
-                known = only.get(key)
-                if known is None:
-                    only[key] = value
-                else:
-                    only[key] = result = reduce(known, value)
-                    if result is None:
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                if not low <= timestamp < high:
+                    low, high, windows = self._pane_at(timestamp)
+                    only = windows[0] if len(windows) == 1 else None
+                keys.key = key = key_of(value)
+                if only is not None:  # tumbling windows are spared the loop
+                    known = only.get(key)
+                    if known is None:
+                        only[key] = value
+                    else:
+                        only[key] = result = reduce(known, value)
+                        if result is None:
+                            raise how.returned_none(value)
+                    continue
+                if not windows:
+                    self._add_singly(key, value, timestamp)
+                for entries in windows:
+                    known = entries.get(key)
+                    entries[key] = result = value if known is None else reduce(known, value)
+                    if result is None and known is not None:
                         raise how.returned_none(value)
-                continue
-            if not windows:
-                self._add_singly(key, value, timestamp)
-            for entries in windows:
-                known = entries.get(key)
-                entries[key] = result = value if known is None else reduce(known, value)
-                if result is None and known is not None:
-                    raise how.returned_none(value)
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def _reduce_groups(self, values: Values, timestamps: list[int]) -> None:
         """Combine the records of a key and pane first, and add what they come to, once, to each of their windows."""
@@ -144,18 +155,23 @@ class AlignedWindowOperator(WindowOperator):
         key_of, combine = self._key, reducer.combine_tuples
         low, high, windows = _NO_PANE
         group: _Entries = {}
-        for value, timestamp in zip(values, timestamps, strict=True):
-            if not low <= timestamp < high:
-                add_group(group, windows, combine)
-                group = {}
-                low, high, windows = self._pane_at(timestamp)
-            key = key_of(value)
-            if windows:
-                known = group.get(key)
-                group[key] = value if known is None else combine(known, value)
-            else:
-                self.context.keys.key = key
-                self._add_singly(key, value, timestamp)
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                if not low <= timestamp < high:
+                    add_group(group, windows, combine)
+                    group = {}
+                    low, high, windows = self._pane_at(timestamp)
+                key = key_of(value)
+                if windows:
+                    known = group.get(key)
+                    group[key] = value if known is None else combine(known, value)
+                else:
+                    self.context.keys.key = key
+                    self._add_singly(key, value, timestamp)
+        except BaseException as error:
+            note_record(error, value)
+            raise
         add_group(group, windows, combine)
 
     def _aggregate(self, values: Values, timestamps: list[int]) -> None:
@@ -164,40 +180,50 @@ class AlignedWindowOperator(WindowOperator):
         key_of, keys, add, create = self._key, self.context.keys, self._accumulation.add, self._accumulation.create
         low, high, windows = _NO_PANE
         only: _Entries | None = None
-        for value, timestamp in zip(values, timestamps, strict=True):
-            if not low <= timestamp < high:
-                low, high, windows = self._pane_at(timestamp)
-                only = windows[0] if len(windows) == 1 else None
-            keys.key = key = key_of(value)
-            if only is not None:
-                known = only.get(key)
-                only[key] = result = add(value, create() if known is None else known)
-                if result is None:
-                    raise self._accumulation.returned_none(value)
-                continue
-            if not windows:
-                self._add_singly(key, value, timestamp)
-            for entries in windows:
-                known = entries.get(key)
-                entries[key] = result = add(value, create() if known is None else known)
-                if result is None:
-                    raise self._accumulation.returned_none(value)
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                if not low <= timestamp < high:
+                    low, high, windows = self._pane_at(timestamp)
+                    only = windows[0] if len(windows) == 1 else None
+                keys.key = key = key_of(value)
+                if only is not None:
+                    known = only.get(key)
+                    only[key] = result = add(value, create() if known is None else known)
+                    if result is None:
+                        raise self._accumulation.returned_none(value)
+                    continue
+                if not windows:
+                    self._add_singly(key, value, timestamp)
+                for entries in windows:
+                    known = entries.get(key)
+                    entries[key] = result = add(value, create() if known is None else known)
+                    if result is None:
+                        raise self._accumulation.returned_none(value)
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def _append(self, values: Values, timestamps: list[int]) -> None:
         key_of, keys = self._key, self.context.keys
         low, high, windows = _NO_PANE
-        for value, timestamp in zip(values, timestamps, strict=True):
-            if not low <= timestamp < high:
-                low, high, windows = self._pane_at(timestamp)
-            keys.key = key = key_of(value)
-            if not windows:
-                self._add_singly(key, value, timestamp)
-            for entries in windows:
-                known = entries.get(key)
-                if known is None:
-                    entries[key] = [value]
-                else:
-                    known.append(value)
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                if not low <= timestamp < high:
+                    low, high, windows = self._pane_at(timestamp)
+                keys.key = key = key_of(value)
+                if not windows:
+                    self._add_singly(key, value, timestamp)
+                for entries in windows:
+                    known = entries.get(key)
+                    if known is None:
+                        entries[key] = [value]
+                    else:
+                        known.append(value)
+        except BaseException as error:
+            note_record(error, value)
+            raise
 
     def _pane_at(self, timestamp: int) -> _Pane:
         """Return the pane of a moment; it shows no windows if one of them has fired: records are then added singly."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.exchange.key_functions import keys_of
 from penstock.runtime.windows.contents import ACCUMULATOR, ELEMENTS, adding_of
@@ -58,8 +59,13 @@ class ClockWindowOperator(WindowOperator):
     def _add_run(self, window: TimeWindow, values: Values, backend: HeapStateBackend) -> None:
         entries, put, keys = backend.entries(self._descriptor, window), self._put, self.context.keys
         register, last_moment = self.timers.register_processing_time_timer, window.max_timestamp()
-        for value, key in zip(values, self._keys_of(values), strict=True):
-            keys.key = key
-            if key not in entries:
-                register(last_moment, window)
-            put(entries, key, value)
+        value = NO_RECORD
+        try:
+            for value, key in zip(values, self._keys_of(values), strict=True):
+                keys.key = key
+                if key not in entries:
+                    register(last_moment, window)
+                put(entries, key, value)
+        except BaseException as error:
+            note_record(error, value)
+            raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.foundation.failure_context import NO_RECORD, note_record
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Timestamps, Values
 from penstock.runtime.windows.contents import ACCUMULATOR, ELEMENTS, adding_of
 from penstock.runtime.windows.merging import SessionWindows
@@ -71,17 +72,22 @@ class SessionOperator(WindowOperator):
             self._check_first(values)
         key_of, keys, put, cells, gap = self._key, self.context.keys, self._put, self._cells, self._gap
         sessions_of = self._sessions.by_key().get
-        for value, timestamp in zip(values, timestamps, strict=True):
-            keys.key = key = key_of(value)
-            sessions = sessions_of(key)
-            if sessions is not None:
-                (start, end), state_window = sessions[-1]
-                if start <= timestamp <= end:
-                    if timestamp + gap > end:
-                        sessions[-1] = (_make_tuple(TimeWindow, (start, timestamp + gap)), state_window)
-                    put(cells[state_window], key, value)
-                    continue
-            self._add_elsewhere(key, value, timestamp)
+        value = NO_RECORD
+        try:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                keys.key = key = key_of(value)
+                sessions = sessions_of(key)
+                if sessions is not None:
+                    (start, end), state_window = sessions[-1]
+                    if start <= timestamp <= end:
+                        if timestamp + gap > end:
+                            sessions[-1] = (_make_tuple(TimeWindow, (start, timestamp + gap)), state_window)
+                        put(cells[state_window], key, value)
+                        continue
+                self._add_elsewhere(key, value, timestamp)
+        except BaseException as error:
+            note_record(error, value)
+            raise
         self._flush()
 
     def _add_elsewhere(self, key: Any, value: Any, timestamp: int) -> None:

@@ -31,6 +31,9 @@ class Recorder:
     def process_status(self, is_idle: bool) -> None:
         self.elements.append((STATUS, is_idle))
 
+    def note_failure(self, error: BaseException) -> None:
+        """Nothing fails here."""
+
     @property
     def values(self) -> list[Any]:
         return [value for element in self.elements if element[0] == RECORDS for value in element[1]]
