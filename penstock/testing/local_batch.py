@@ -12,6 +12,7 @@ from penstock.runtime.batch.commits import commit_all
 from penstock.runtime.batch.outcome import CollectedPart, Committables, PrintedPart
 from penstock.runtime.batch.task import BatchTask
 from penstock.runtime.diagnostics.failure import explain_failure
+from penstock.runtime.task.services import TaskServices
 from penstock.testing.built_job import build_job
 from penstock.testing.local_splits import LocalSplits
 from penstock.vocabulary.job import JobStatus
@@ -76,7 +77,7 @@ class LocalBatchRun:
     def run(self) -> Self:
         """Run to the end, and commit what the sinks have prepared."""
         self.status = JobStatus.FAILED
-        services = {"splits": LocalSplits(self._job, self.clock.now(), None, None).numbered}
+        services = TaskServices(splits=LocalSplits(self._job, self.clock.now(), None, None).numbered)
         rows: list[Row] = []
         parts: list[Part] = []
         for stage in self._job.plan.stages:
@@ -94,7 +95,7 @@ class LocalBatchRun:
         return self
 
     def _run_task(
-        self, stage: int, index: int, rows: list[Row], services: dict[str, Any]
+        self, stage: int, index: int, rows: list[Row], services: TaskServices
     ) -> tuple[list[Row], list[Part]]:
         attempt = 0
         while True:

@@ -7,8 +7,9 @@ ends and is closed before the next one begins, and a task holds the state of one
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.runtime.batch.channels import bucket_channels
 from penstock.runtime.batch.keyed_input import KeyedInput
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.graph.job import Job
     from penstock.graph.plan import Edge
     from penstock.runtime.exchange.writer import ChannelWriter
+    from penstock.runtime.task.services import TaskServices
     from penstock.runtime.task.subtask import Subtask
 
 __all__ = ["BatchTask"]
@@ -49,26 +51,30 @@ class BatchTask(Task):
     """
 
     def __init__(
-        self, job: Job, stage: int, index: int, *, clock: Clock, services: dict[str, Any], attempt: int = 0
+        self, job: Job, stage: int, index: int, *, clock: Clock, services: TaskServices, attempt: int = 0
     ) -> None:
         self.rows: list[Row] = []
         self.parts: list[Part] = []
         """What the program gets of this task: printed lines, collected records, what is to be committed."""
         self._woken = threading.Event()
-        own = {
-            "is_batch": True,
-            "wake_up": self._woken.set,
-            "breathe": self._breathe,
-            "print": lambda lines: self.parts.append(PrintedPart(lines)),
-            "collect": lambda collection, values: self.parts.append(CollectedPart(collection, values)),
-        }
-        super().__init__(job, stage, index, clock=clock, services={**services, **own}, attempt=attempt)
+        services = replace(
+            services,
+            wake_up=self._woken.set,
+            print_lines=lambda lines: self.parts.append(PrintedPart(lines)),
+            collect=lambda collection, values: self.parts.append(CollectedPart(collection, values)),
+        )
+        super().__init__(job, stage, index, clock=clock, services=services, attempt=attempt)
 
     def run(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
         """Run all subtasks over the rows, which are in their order; yields rows for the next stage."""
         coming = _Coming(rows)
         for vertex in sorted(self.subtasks):
-            yield from self._run_subtask(self.subtasks[vertex], coming.of_vertex(self.stage, vertex))
+            subtask = self.subtasks[vertex]
+            try:
+                yield from self._run_subtask(subtask, coming.of_vertex(self.stage, vertex))
+            except BaseException as error:
+                subtask.chain.head.note_failure(error)  # unless it was one behind it
+                raise
         for row, place in coming.rest():
             self.rows.append(Row(self._hop(place.edge, place.target), row.order, row.block))
             yield from self._full()
@@ -135,9 +141,6 @@ class BatchTask(Task):
         if left is not None:
             seconds = min(seconds, max(0, left) / 1000)
         self._woken.wait(min(seconds, _LONGEST_WAIT_SECONDS))
-
-    def _breathe(self) -> None:
-        self.processing_time.fire_due()
 
     def _gather_committables(self, subtask: Subtask) -> None:
         """Take what sinks have prepared; with it the attempt that prepared it hands over the right to commit it."""

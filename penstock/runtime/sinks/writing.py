@@ -173,7 +173,7 @@ class SinkOperator(_SinkPart):
         committables = listed(prepare(), "prepare_commit", prepare)
         if self._emits_committables and committables:
             self.output.emit(committables, None)
-        if self._committer is not None or self.context.services.get("is_batch"):
+        if self._committer is not None or self.context.job.is_batch:
             self._prepared += committables  # in batch, one place commits for all when the job has ended
 
     def snapshot(self, checkpoint_id: int) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class JobInfo:
     name: str = ""
     id: str = ""
     is_checkpointed: bool = True
+    is_batch: bool = False
     checkpoint_timeout: int = 600_000
     """How long a checkpoint may take, in milliseconds: so long do sinks wait for the systems they write to."""
 

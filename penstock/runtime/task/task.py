@@ -65,7 +65,11 @@ class Task:
         self._services = services
         checkpoints = job.checkpoints
         self._job_info = JobInfo(
-            job.name, job.id, checkpoints.is_checkpointing_enabled(), checkpoints.get_checkpoint_timeout()
+            job.name,
+            job.id,
+            checkpoints.is_checkpointing_enabled(),
+            is_batch=job.is_batch,
+            checkpoint_timeout=checkpoints.get_checkpoint_timeout(),
         )
         self._attempt = attempt
         self._most_record_bytes = most_record_bytes(job.settings.options)

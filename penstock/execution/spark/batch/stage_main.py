@@ -24,6 +24,7 @@ from penstock.runtime.batch.task import BatchTask
 from penstock.runtime.diagnostics.failure import explain_failure
 from penstock.runtime.task.loop import Inbox
 from penstock.runtime.task.report import report_task
+from penstock.runtime.task.services import TaskServices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +105,7 @@ class BatchStageMain:
         try:
             inbox.run_commands()
             job = load_job(self.payload, self.search_path, has_alias=self.has_alias)
-            services = {"splits": self.splits}
+            services = TaskServices(splits=self.splits)
             task = BatchTask(job, self.stage, index, clock=SystemClock(), services=services, attempt=attempt)
             running = task
             task.processing_time.schedule_every(
