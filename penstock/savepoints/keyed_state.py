@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from penstock.statestore.handles import KeyedStateHandle, StateFiles
-    from penstock.statestore.rocksdb.backend.reading import DatabaseReader
+    from penstock.statestore.rocksdb.reading import DatabaseReader
 
 __all__ = ["open_keyed_state"]
 
@@ -32,7 +32,7 @@ def open_keyed_state(
         message = f"The state of {operator!r} is of a form that Penstock does not know: {handle.form!r:.80}."
         raise CheckpointError(message)
     try:
-        from penstock.statestore.rocksdb.backend.reading import open_database
+        from penstock.statestore.rocksdb.reading import open_database
     except ImportError as error:
         message = f"The checkpoint holds files of RocksDB ({error}). To read it: pip install penstock[rocksdb]."
         raise CheckpointError(message) from error
