@@ -127,7 +127,7 @@ def test_a_driver_that_was_stopped_ends_itself_when_it_is_continued(tmp_path: Pa
 def test_processes_of_a_cluster_are_stopped(tmp_path: Path, who: str) -> None:
     readings = Readings(records=6000 + int(SECONDS) * 500)
     # Spark goes by the same timeout, and executors take a while to start on a machine that is busy.
-    settings = {**_settings(), "heartbeat.interval": "1 s", "heartbeat.timeout": "8 s"}
+    settings = {**_settings(), "heartbeat.interval": "2 s", "heartbeat.timeout": "15 s"}
     lives = Lives(tmp_path, readings, settings, "local-cluster[2,4,1024]")
     choices = random.Random(13)
     started, stopped = time.monotonic(), 0
@@ -141,7 +141,7 @@ def test_processes_of_a_cluster_are_stopped(tmp_path: Path, who: str) -> None:
                 victim = choices.choice(victims)
                 os.kill(victim, signal.SIGSTOP)
                 stopped += 1
-                wait_until(lambda: not is_alive(victim), f"the stopped {who} is gone", SOON + BUSY_MACHINE)  # noqa: B023
+                wait_until(lambda: not is_alive(victim), f"the stopped {who} is gone", 15 + BUSY_MACHINE)  # noqa: B023
         code, _, errors = program.end(250)
         assert code == 0, errors
         program.wait_until_nothing_is_left()

@@ -18,6 +18,7 @@ from penstock.errors import (
     DriverPausedError,
     JobCancelledError,
     JobFailedError,
+    NotEnoughSlotsError,
     PenstockError,
     StateRestoreError,
 )
@@ -226,7 +227,10 @@ class JobRun:
 
     def _run_once(self, number: int, recover_from: int | None) -> PenstockError | None:
         if number > 0:
-            self._find_slots()
+            try:
+                self._find_slots()
+            except NotEnoughSlotsError as error:
+                return error  # the executor that takes the place of a lost one may be there after the next delay
         try:
             source = "what the job starts from" if recover_from is None else f"checkpoint {recover_from}"
             what = f"reading {source} and finding the splits of the sources"
