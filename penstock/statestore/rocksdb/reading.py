@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import CorruptCheckpointError
+from penstock.foundation.private_directory import private_directory, remove_private_directory
 from penstock.statestore.rocksdb.database import open_read_only
 from penstock.statestore.rocksdb.layout import HEAD, Layout, place_of
 from penstock.statestore.rocksdb.snapshot import META, TIMERS, EntryReader
@@ -72,15 +71,18 @@ def open_database(
     timers = None
     if TIMERS in stored:
         timers = KeyedStateReader(files.open(stored[TIMERS]), operator=operator, classes=files.classes)
-    with tempfile.TemporaryDirectory(prefix="penstock-savepoints-") as directory:
+    directory = private_directory("savepoint")
+    try:
         for name, each in handle.files:
             if name not in (META, TIMERS):
-                files.fetch(each, Path(directory) / name)
+                files.fetch(each, directory / name)
         try:
-            rocks = open_read_only(Path(directory))
+            rocks = open_read_only(directory)
         except Exception as error:  # RocksDB has no class of errors
             raise CorruptCheckpointError(database, f"cannot be opened ({error})") from error
         try:
             yield DatabaseReader(rocks, layout, timers)
         finally:
             rocks.close()
+    finally:
+        remove_private_directory(directory)
