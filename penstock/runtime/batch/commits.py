@@ -88,7 +88,7 @@ class _Sink:
 
     def _commit_subtask(self, part: Committables) -> None:
         sink: Any = own_copy(self._node.step).sink  # type: ignore[attr-defined]
-        function = getattr(sink, "function", None)
+        function = sink.function
         if function is not None:
             open_function(function, self._context(part.subtask))
         committer = None

@@ -111,11 +111,10 @@ class Operator:
 
     def end_key(self) -> None:
         """Fire all timers: in batch, all records of the current key have come; its state is dropped afterwards."""
-        timers: InternalTimers | None = getattr(self, "timers", None)
-        if timers is not None:
-            timers.end_event_time()
-            timers.end_processing_time()
-            timers.begin_key()
+        if self.timers is not None:
+            self.timers.end_event_time()
+            self.timers.end_processing_time()
+            self.timers.begin_key()
 
     def end_input(self) -> None:
         """Emit what is still held back: no more records come."""

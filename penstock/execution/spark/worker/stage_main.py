@@ -121,7 +121,7 @@ class StageMain:
                 inbox.end()
             else:
                 reader.start()
-            services = _services(inbox, client, limits, self.access, tasks)
+            services = _services(inbox, client, limits, self.access)
             with cancellation.interruptible(), exits_told(client.send):
                 for batch in to_batches(self._run(index, inbox, reader, client, cancellation, services, tasks), index):
                     with cancellation.sending():
@@ -229,25 +229,19 @@ def _obey(message: Any, inbox: Inbox, cancellation: Cancellation, limits: dict[s
         inbox.command(lambda: obey_driver(message, tasks[0]))
 
 
-def _services(
-    inbox: Inbox, client: ControlClient, limits: dict[str, int], access: CheckpointAccess, tasks: list[Task]
-) -> TaskServices:
+def _services(inbox: Inbox, client: ControlClient, limits: dict[str, int], access: CheckpointAccess) -> TaskServices:
     """Return what the executor lends to the operators of a task."""
 
     def align(group: str, member: str, watermark: int | None, drift: int) -> int:
         client.send(AlignmentReport(group, member, watermark, drift))
         return limits.get(group, MAX_TIMESTAMP)  # the answer to the last report
 
-    def run_commands() -> None:
-        inbox.run_commands()
-        tasks[0].processing_time.fire_due()
-
     return TaskServices(
         print_lines=client.print_lines,
         collect=client.collect,
         wake_up=inbox.wake_up,
         align=align,
-        run_commands=run_commands,
+        run_commands=inbox.run_commands,
         splits=access.splits,
     )
 
