@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ settings.load_profile("penstock")
 
 _TESTS = Path(__file__).parent
 _MARKERS = {"spark": ("spark",), "chaos": ("spark", "chaos")}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the jobs of tests out of the registry of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,7 +9,7 @@ from penstock.api.argument_checks import check_function, location, step_name
 from penstock.api.data_stream import DataStream
 from penstock.api.environment_settings import EnvironmentSettings
 from penstock.api.job_client import JobClient
-from penstock.api.launch import launch_configuration
+from penstock.api.launch import PlanOnly, is_plan_only, launch_configuration
 from penstock.connectors.collection import CollectionSource
 from penstock.connectors.number_sequence import NumberSequenceSource
 from penstock.errors import ProgramError
@@ -280,6 +280,8 @@ class StreamExecutionEnvironment(EnvironmentSettings):
         return stamp_sources(graph) if is_ingestion_time else graph
 
     def _start(self, job_name: str | None) -> JobRun | BatchRun:
+        if is_plan_only():
+            raise PlanOnly(self.get_execution_plan())
         job = self._build_job(job_name)
         # Imported here, so that building a program needs no Spark.
         from penstock.execution.spark.driver.job_run import start_job

@@ -8,13 +8,32 @@ from pathlib import Path
 from penstock.errors import ProgramError
 from penstock.vocabulary.settings.configuration import Configuration
 
-__all__ = ["CONFIGURATION_DIRECTORY", "launch_configuration", "set_command_line_configuration"]
+__all__ = [
+    "CONFIGURATION_DIRECTORY", "PlanOnly", "is_plan_only", "launch_configuration", "set_command_line_configuration",
+    "set_plan_only",
+]  # fmt: skip
 
 CONFIGURATION_DIRECTORY = "PENSTOCK_CONF_DIR"
 """The environment variable that names the configuration file's directory; the working directory if it is not set."""
 _FILE_NAMES = ("penstock-conf.yaml", "config.yaml", "flink-conf.yaml")
 
 _command_line = Configuration()
+_is_plan_only = False
+
+
+class PlanOnly(BaseException):
+    """Ends a program whose plan only is asked for; its text is the plan."""
+
+
+def set_plan_only() -> None:
+    """Let programs run up to their first job, and ask for its plan only."""
+    global _is_plan_only
+    _is_plan_only = True
+
+
+def is_plan_only() -> bool:
+    """Tell whether programs run only for their plans."""
+    return _is_plan_only
 
 
 def set_command_line_configuration(configuration: Configuration) -> None:

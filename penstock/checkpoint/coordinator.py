@@ -87,6 +87,8 @@ class _Pending:
     request: Hashable = None
     is_storing: bool = False
     """Whether all tasks have acknowledged and the metadata is being published."""
+    is_last: bool = False
+    """Whether the job ends with it, so that no other one begins."""
 
 
 @dataclass
@@ -206,27 +208,40 @@ class CheckpointCoordinator:
             actions += self._finish_if_done(now) if is_last else self._begin(CheckpointKind.PERIODIC, now)
         return actions
 
-    def checkpoint_requested(self, now: int) -> list[Action]:
-        """Begin a checkpoint at once, whatever the interval says."""
+    def checkpoint_requested(self, now: int, *, is_full: bool = False) -> list[Action]:
+        """Begin a checkpoint at once, whatever the interval says; a full one shares no file with earlier ones."""
         attempt = self._attempt
         if attempt is None or not attempt.is_running or attempt.is_stopping:
             return []
         if not attempt.may_begin(after_tasks_finish=self._settings.after_tasks_finish):
             return []
-        return self._begin(CheckpointKind.PERIODIC, now)
+        return self._begin(CheckpointKind.PERIODIC, now, is_full=is_full)
 
     def savepoint_requested(
-        self, request: Hashable, now: int, *, location: str | None = None, stop: bool = False, drain: bool = False
+        self,
+        request: Hashable,
+        now: int,
+        *,
+        location: str | None = None,
+        stop: bool = False,
+        drain: bool = False,
+        cancel: bool = False,
     ) -> list[Action]:
-        """Begin a savepoint at once; ``stop`` ends the job with it, ``drain`` lets windows and timers fire first."""
+        """Begin a savepoint at once; ``stop`` ends the job with it, ``drain`` lets windows and timers fire first.
+
+        With ``cancel`` the job is cancelled as soon as it is taken. Until then no checkpoint begins: sinks would commit
+        what a job that starts from the savepoint gives them again.
+        """
         attempt = self._attempt
         if attempt is None or not attempt.is_running or attempt.is_stopping or attempt.is_finished:
             return [SavepointFailed(request, "the job is not running, or is about to end")]
         if not attempt.may_begin(after_tasks_finish=self._settings.after_tasks_finish):
             return [SavepointFailed(request, _NOT_AFTER_TASKS_FINISH)]
         kind = CheckpointKind.STOP if stop else CheckpointKind.SAVEPOINT
-        attempt.is_stopping = stop
-        return self._begin(kind, now, request=request, location=location, is_draining=drain)
+        attempt.is_stopping = stop or cancel
+        begun = self._begin(kind, now, request=request, location=location, is_draining=drain)
+        self._pending[self._next_id - 1].is_last = stop or cancel
+        return begun
 
     def acknowledge(self, task: TaskId, checkpoint_id: int, state: Any, now: int) -> list[Action]:
         """Take note that a task's snapshot is durable."""
@@ -341,6 +356,7 @@ class CheckpointCoordinator:
         request: Hashable = None,
         location: str | None = None,
         is_draining: bool = False,
+        is_full: bool = False,
     ) -> list[Action]:
         attempt = self._attempt
         if attempt is None:
@@ -352,7 +368,7 @@ class CheckpointCoordinator:
             is_exactly_once=settings.is_exactly_once,
             is_unaligned=settings.is_unaligned and not kind.is_savepoint,
             aligned_timeout=settings.aligned_timeout,
-            reusable=None if kind.is_savepoint else self._reusable(),
+            reusable=None if kind.is_savepoint or is_full else self._reusable(),
             is_draining=is_draining,
             location=location,
         )
@@ -419,7 +435,7 @@ class CheckpointCoordinator:
         actions.append(Delete(checkpoint_id))
         if kind.is_savepoint:
             actions.append(SavepointFailed(pending.request, reason))
-            if kind is CheckpointKind.STOP and self._attempt is not None:
+            if pending.is_last and self._attempt is not None:
                 self._attempt.is_stopping = False
                 if pending.options.is_draining:
                     # Windows have fired as if the input had ended: the job cannot just read on.

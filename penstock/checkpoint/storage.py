@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from penstock.statestore.stored_classes import StoredClasses
     from penstock.vocabulary.settings.checkpoint_storage import CheckpointStorage
 
-__all__ = ["CheckpointStore", "StorageAccess", "is_kept_after", "load_checkpoint"]
+__all__ = ["CheckpointStore", "StorageAccess", "is_kept_after", "load_checkpoint", "remove_snapshot"]
 
 _CHECKPOINT = re.compile(r"chk-(\d+)")
 
@@ -278,6 +278,22 @@ def load_checkpoint(
         else:
             stored_files.check_size(stored)
     return metadata, stored_files
+
+
+def remove_snapshot(location: str, files_of: FilesOf = local_files_of) -> None:
+    """Remove a checkpoint or savepoint that no job uses any more, with its directory; shared files stay.
+
+    Raises:
+        CheckpointError: There is none: nothing else is ever removed.
+    """
+    files, path = files_of(location)
+    directory = posixpath.dirname(path) if posixpath.basename(path) == METADATA else path
+    if files.size_of(f"{directory}/{METADATA}") is None:
+        message = f"There is no checkpoint or savepoint at {location}: {METADATA} is missing. Nothing was removed."
+        raise CheckpointError(message)
+    # First the file that makes it a checkpoint: one that is half deleted must not look whole.
+    files.delete(f"{directory}/{METADATA}")
+    files.delete_directory(directory)
 
 
 def is_kept_after(end: Literal["finished", "cancelled", "failed"], retention: ExternalizedCheckpointRetention) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.checkpoint.metadata import METADATA
-from penstock.checkpoint.storage import load_checkpoint
+from penstock.checkpoint.storage import load_checkpoint, remove_snapshot
 from penstock.errors import CheckpointError
 from penstock.foundation.files.by_uri import files_of
 from penstock.savepoints.keyed_state import open_keyed_state
@@ -231,11 +229,4 @@ def delete_savepoint(location: str | Path) -> None:
     Raises:
         CheckpointError: There is no savepoint: nothing else is ever removed.
     """
-    files, path = files_of(str(location))
-    directory = posixpath.dirname(path) if posixpath.basename(path) == METADATA else path
-    if files.size_of(f"{directory}/{METADATA}") is None:
-        message = f"There is no checkpoint or savepoint at {location}: {METADATA} is missing. Nothing was removed."
-        raise CheckpointError(message)
-    # First the file that makes it a savepoint: one that is half deleted must not look whole.
-    files.delete(f"{directory}/{METADATA}")
-    files.delete_directory(directory)
+    remove_snapshot(str(location), files_of)

@@ -22,7 +22,13 @@ SECTIONS = {
     "Checkpoints and savepoints": ("execution.checkpointing.", "execution.state-recovery."),
     "Restarts": ("restart-strategy.",),
     "State": ("state.",),
-    "Penstock's own": ("penstock.",),
+    "Operating jobs": ("rest.", "web.", "penstock.rest.", "penstock.registry."),
+    "Penstock's own": (
+        "penstock.guarantee",
+        "penstock.max-record-size",
+        "penstock.no-output",
+        "penstock.renamed-classes",
+    ),
 }
 HEAD = """# Options
 

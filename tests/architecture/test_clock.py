@@ -75,6 +75,10 @@ MAY_COMPARE_TIMES = {
     "penstock/connectors/two_phase_commit.py": "the beginning of a transaction outlives the process",
     "penstock/connectors/mysql/polling_readers.py": "the time of the next read outlives the process",
     "penstock/testing/local_run.py": "its clock is one that tests move",
+    "penstock/operations/registry.py": "heartbeats of other processes are dated by the time of day",
+    "penstock/operations/rest/diagnosis_answers.py": "says how far a watermark is behind the time of day",
+    "penstock/operations/rest/job_answers.py": "durations that are shown lie between times that are shown",
+    "penstock/operations/rest/vertex_answers.py": "durations that are shown lie between times that are shown",
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from penstock import Configuration, ProgramError, StreamExecutionEnvironment
 from penstock.execution.spark.control.heartbeats import INTERVAL_OPTION, TIMEOUT_OPTION, HeartbeatSettings
+from penstock.operations.settings import OPTIONS as OPERATIONS_OPTIONS
 from penstock.runtime.diagnostics.no_output_watch import NO_OUTPUT_REPORT_INTERVAL, NoOutputWatch
 from penstock.runtime.exchange.record_size import MAX_RECORD_SIZE, most_record_bytes
 from penstock.testing import build_job
@@ -93,6 +94,7 @@ BY_NAME = {
     NO_OUTPUT_REPORT_INTERVAL,
     INTERVAL_OPTION,
     TIMEOUT_OPTION,
+    *OPERATIONS_OPTIONS,
 }
 """Options that are read from a job's settings by their name; tests of their own are below."""
 

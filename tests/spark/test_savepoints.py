@@ -26,6 +26,7 @@ from penstock.execution.spark.control.messages import Acknowledged
 from penstock.execution.spark.driver.checkpoints import Checkpoints
 from penstock.foundation.clock import SystemClock
 from penstock.foundation.files.by_uri import files_of
+from penstock.operations.checkpoint_history import CheckpointHistory
 from penstock.savepoints import Savepoint
 from tests.spark.checkpoint_bench import SUMS, CheckpointBench, checkpoint_ids, result, running
 from tests.spark.checkpoint_jobs import AtEnd, Sum, Tapped, numbers
@@ -144,7 +145,7 @@ def test_who_stops_a_job_hears_of_a_failure_on_its_way_to_the_end(bench: Checkpo
     env = bench.env()
     bench.sums(env)
     job = env._build_job(None)
-    checkpoints = Checkpoints(job, SystemClock(), JobStorage.of(job, files_of))
+    checkpoints = Checkpoints(job, SystemClock(), JobStorage.of(job, files_of), CheckpointHistory(job.plan.subtasks))
     checkpoints.attempt_begins(Deaf(), lambda reason: None)  # type: ignore[arg-type]
     checkpoints.tasks_running()
     stopped = checkpoints.savepoint(str(bench.savepoints), stop=True)

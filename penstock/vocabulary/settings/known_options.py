@@ -230,7 +230,42 @@ _OWN = (
     ),
 )  # fmt: skip
 
-KNOWN_OPTIONS = {option.key: option for option in (*_PIPELINE, *_CHECKPOINTS, *_RESTARTS, *_STATE, *_OWN)}
+_OPERATIONS = (
+    KnownOption(
+        "rest.port", "integer", "8081", "The port at which the driver answers, or the next free one; 0 is any.",
+    ),
+    KnownOption(
+        "rest.bind-port", "ports and ranges, by commas", "by `rest.port`", "The ports that the driver may answer at.",
+    ),
+    KnownOption(
+        "rest.bind-address", "text", "localhost",
+        "The address at which the driver answers; `0.0.0.0` lets other machines ask.",
+    ),
+    KnownOption(
+        "rest.address", "text", "by `rest.bind-address`", "The name under which others reach the driver.",
+    ),
+    KnownOption(
+        "penstock.rest.enabled", "true or false", "true", "Whether the driver answers commands and REST requests.",
+    ),
+    KnownOption("penstock.rest.certificate", "path", "none", "The certificate (PEM) with which the driver uses TLS."),
+    KnownOption("penstock.rest.key", "path", "none", "The private key (PEM) of that certificate."),
+    KnownOption(
+        "penstock.rest.savepoint-directories", "paths, by semicolons", "none",
+        "Where savepoints may be put and removed on request, besides the job's own directories.",
+    ),
+    KnownOption(
+        "penstock.registry.dir", "path", "of the user, in `$XDG_STATE_HOME`",
+        "The directory in which jobs are found by commands; any file system that checkpoints may be on.",
+    ),
+    KnownOption(
+        "penstock.registry.retention", "duration", "1 d", "How long jobs that ended or were lost are listed.",
+    ),
+    KnownOption("web.checkpoints.history", "integer", "10", "How many checkpoints the driver remembers."),
+    KnownOption("web.exception-history-size", "integer", "16", "How many failures the driver remembers."),
+    KnownOption("web.refresh-interval", "duration", "3 s", "How often pages should ask the driver."),
+)  # fmt: skip
+
+KNOWN_OPTIONS = {option.key: option for option in (*_PIPELINE, *_CHECKPOINTS, *_RESTARTS, *_STATE, *_OWN, *_OPERATIONS)}
 """By their keys, in the order of the documentation."""
 
 KNOWN_PREFIXES = {

@@ -36,8 +36,8 @@ def test_another_mode_is_refused() -> None:
 @pytest.mark.parametrize("flag", ["-cm", "--claim-mode", "--claimMode", "-rm", "--restoreMode"])
 def test_the_command_line_has_it_too(flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    monkeypatch.setattr("penstock.command_line.set_command_line_configuration", given.append)
-    monkeypatch.setattr("penstock.command_line.install_alias", lambda: None)
+    monkeypatch.setattr("penstock.command_line.run.set_command_line_configuration", given.append)
+    monkeypatch.setattr("penstock.command_line.run.install_alias", lambda: None)
     script = tmp_path / "job.py"
     script.write_text("")
     assert main(["run", flag, "claim", str(script)]) == 0

@@ -307,6 +307,33 @@ def test_a_stop_that_fails_lets_the_job_go_on():
     assert kinds(driver.tick(100)) == ["Trigger"]
 
 
+def test_no_checkpoint_begins_behind_the_savepoint_of_a_job_that_is_about_to_be_cancelled():
+    driver = Driver()
+    (trigger,) = driver.savepoint_requested("me", 50, cancel=True)
+    assert trigger.options.kind is CheckpointKind.SAVEPOINT
+    assert driver.tick(500) == []
+    driver.acknowledge_all(1, 510)
+    assert driver.stored(1, 520) == [SavepointDone("me", 1)], "sinks do not commit with it"
+    assert driver.tick(900) == [], "sinks would commit what comes behind the savepoint"
+    assert driver.checkpoint_requested(901) == []
+
+
+def test_a_job_whose_savepoint_fails_is_not_cancelled_and_takes_checkpoints_again():
+    driver = Driver()
+    driver.savepoint_requested("me", 50, cancel=True)
+    assert kinds(driver.decline("map", 1, "disk full", 60)) == ["Abort", "Delete", "SavepointFailed"]
+    assert kinds(driver.tick(100)) == ["Trigger"]
+
+
+def test_a_full_checkpoint_shares_no_file_with_an_earlier_one():
+    driver = Driver(max_concurrent=2)
+    driver.complete(100)
+    (trigger,) = driver.checkpoint_requested(110)
+    assert trigger.options.reusable == 1
+    (full,) = driver.checkpoint_requested(120, is_full=True)
+    assert full.options.reusable is None
+
+
 def test_after_a_stop_the_job_recovers_from_the_savepoint_because_sinks_have_committed_with_it():
     driver = Driver()
     driver.complete(100)

@@ -19,6 +19,9 @@ from penstock.execution.spark.driver.source_splits import numbered_splits
 from penstock.execution.spark.internals.settings import BATCH_SETTINGS
 from penstock.foundation.clock import SystemClock
 from penstock.graph.packing import pack_job
+from penstock.operations.driver_service import driver_service
+from penstock.operations.job_facts import JobFacts
+from penstock.operations.settings import OperationsSettings
 from penstock.runtime.batch.commits import commit_all
 from penstock.runtime.batch.outcome import CollectedPart, Committables, PrintedPart
 from penstock.runtime.exchange.codec import encode
@@ -42,6 +45,7 @@ _SLOTS = 1
 
 def start_batch(job: Job, *, session: SparkSession | None, python_files: list[str]) -> BatchRun:
     """Find a session for the job and start it; returns once it is submitted."""
+    operations = OperationsSettings.of(job.settings.options)
     found = find_session(session, job.settings.options, _SLOTS, is_batch=True)
     acquire_slots(found, job.id, _SLOTS)
     try:
@@ -49,7 +53,7 @@ def start_batch(job: Job, *, session: SparkSession | None, python_files: list[st
         own = found.newSession()  # the settings of a job are not those of the program's own queries
         for key, value in BATCH_SETTINGS.items():
             own.conf.set(key, value)
-        run = BatchRun(job, own)
+        run = BatchRun(job, own, operations)
     except BaseException:
         release_slots(job.id)
         raise
@@ -60,7 +64,7 @@ def start_batch(job: Job, *, session: SparkSession | None, python_files: list[st
 class BatchRun:
     """The handle of a batch job; a thread of its own supervises it."""
 
-    def __init__(self, job: Job, session: SparkSession) -> None:
+    def __init__(self, job: Job, session: SparkSession, operations: OperationsSettings) -> None:
         self.job = job
         self.job_id = JobID.from_hex_string(job.id)
         self._session = session
@@ -68,7 +72,8 @@ class BatchRun:
         self._clock = SystemClock()
         self._policy = restart_policy(job.execution_config.get_restart_strategy(), is_checkpointing=False)
         self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
-        self._status = JobStatus.CREATED
+        self._operations = operations
+        self.facts = JobFacts(job, self._clock, kept_failures=operations.kept_failures)
         self._collector = Collector()
         self._attempt: BatchAttempt | None = None
         self._cancelled = threading.Event()
@@ -78,14 +83,15 @@ class BatchRun:
 
     def start(self) -> None:
         """Start the supervising thread."""
-        for line in (*self.job.notes, *self.job.guarantees):
+        served = driver_service().publish(self.facts, self, self._operations)
+        for line in (*served, *self.job.notes, *self.job.guarantees):
             print(f"penstock: job {self.job.name!r}: {line}", file=sys.stderr)
         self._progress.start()
         self._thread.start()
 
     def status(self) -> JobStatus:
         """Return the status now."""
-        return self._status
+        return self.facts.status
 
     def result(self) -> CompletableFuture[JobExecutionResult]:
         """Return the future of the result."""
@@ -131,14 +137,25 @@ class BatchRun:
         """Refuse: a batch job keeps no state that another one could go on from."""
         return self.savepoint(directory)
 
+    def cancel_with_savepoint(self, directory: str | None) -> CompletableFuture[str]:
+        """Refuse: a batch job keeps no state that another one could go on from."""
+        return self.savepoint(directory)
+
+    def checkpoint(self, *, is_full: bool) -> CompletableFuture[int]:
+        """Refuse: a batch job takes no checkpoints."""
+        message = f"The job {self.job.name!r} runs in BATCH mode, where there are no checkpoints."
+        raise ProgramError(message)
+
     def cancel(self) -> None:
         """Cancel the job and wait until nothing of it runs any more."""
         with self._lock:
             if self._future.done():
                 return
-            self._status = JobStatus.CANCELLING
+            is_first = not self._cancelled.is_set()
             self._cancelled.set()
             attempt = self._attempt
+        if is_first and not self.facts.status.is_globally_terminal_state():
+            self.facts.status_changed(JobStatus.CANCELLING)
         self._collector.stop()
         if attempt is not None:
             attempt.stop()
@@ -151,13 +168,14 @@ class BatchRun:
         try:
             while True:
                 error = self._run_once(number)
+                self.facts.attempt_ended(None if self._cancelled.is_set() else error)
                 if error is None or self._cancelled.is_set():
                     break
                 delay = self._policy.on_failure(self._clock.elapsed())
                 if delay is None:
                     break
                 number += 1
-                self._status = JobStatus.RESTARTING
+                self.facts.status_changed(JobStatus.RESTARTING)
                 _log.warning("job %r failed and begins again in %d ms:\n%s", self.job.name, delay, error)
                 if self._cancelled.wait(delay / 1000):
                     break
@@ -179,8 +197,13 @@ class BatchRun:
             if self._cancelled.is_set():
                 return None
             attempt = self._attempt = BatchAttempt(self.job, self._session, number, self._payload, splits)
-            self._status = JobStatus.RUNNING
-        return attempt.run()
+        self.facts.attempt_began(number, None)
+        if self.facts.status in (JobStatus.CREATED, JobStatus.RESTARTING):
+            self.facts.status_changed(JobStatus.RUNNING)
+        problem = attempt.run()
+        for task, values in dict(attempt.metrics).items():
+            self.facts.task_reported(task, values)
+        return problem
 
     def _hand_over(self, parts: list[Part]) -> None:
         """Commit first: who sees results that were printed finds those that were written."""
@@ -194,13 +217,14 @@ class BatchRun:
 
     def _settle(self, error: BaseException | None, runtime: int) -> None:
         self._collector.end()
-        if self._cancelled.is_set():
-            self._status = JobStatus.CANCELED
+        has_cancelled = self._cancelled.is_set()
+        self.facts.status_changed(
+            JobStatus.CANCELED if has_cancelled else JobStatus.FINISHED if error is None else JobStatus.FAILED
+        )
+        if has_cancelled:
             self._future.complete_exceptionally(JobCancelledError(f"The job {self.job.name!r} was cancelled."))
         elif error is not None:
-            self._status = JobStatus.FAILED
             self._future.complete_exceptionally(error)
         else:
-            self._status = JobStatus.FINISHED
             metrics = {} if self._attempt is None else self._attempt.metrics
             self._future.complete(JobExecutionResult(self.job_id, runtime, summed_counters(metrics.values())))

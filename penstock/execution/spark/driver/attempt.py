@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from penstock.execution.spark.worker.checkpoint_link import CheckpointAccess
     from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
+    from penstock.operations.job_facts import JobFacts
 
 __all__ = ["Attempt", "addresses_of", "first_lines"]
 
@@ -83,6 +84,7 @@ class Attempt:
         on_data: Callable[[Any], None],
         on_running: Callable[[], None],
         on_metrics: Callable[[], None],
+        facts: JobFacts,
     ) -> None:
         self.metrics: dict[TaskKey, dict[str, Any]] = {}
         self.processes: dict[TaskKey, Register] = {}
@@ -98,6 +100,7 @@ class Attempt:
         self._on_data = on_data
         self._on_running = on_running
         self._on_metrics = on_metrics
+        self._facts = facts
         self._alignment = AlignmentGroups()
         self._watch = TaskWatch(
             HeartbeatSettings.from_options(job.settings.options),
@@ -191,22 +194,28 @@ class Attempt:
                     if not self.processes:
                         self._roll_call.start()
                     self.processes[task] = message
+                    self._facts.task_registered(task, message.host, message.process)
                     self._active.add(task)
                     if self._is_winding_down:
                         self._server.send(task, self._cancel)
                 case Running():
                     self._running.add(task)
+                    self._facts.task_running(task)
                     if len(self._running) == self._job.plan.spark_slots:
                         self._on_running()
                         are_all_running = True
                 case Metrics(values=values):
                     self.metrics[task] = values
+                    self._facts.task_reported(task, values)
                     self._on_metrics()
                 case Finished(metrics=values):
                     self.metrics[task] = values
+                    self._facts.task_reported(task, values)
+                    self._facts.task_ended(task, "FINISHED")
                     self._finished.add(task)
                     self._active.discard(task)
                 case Stopped():
+                    self._facts.task_ended(task, "CANCELED")
                     self._active.discard(task)
                 case Stuck(stack=stack):
                     _log.error("%s It is ended now. It sits in:\n%s", self._not_ended([task]), stack)
@@ -215,6 +224,7 @@ class Attempt:
                 case Heartbeat():
                     self._busy.pop(task, None)
                 case Failed():
+                    self._facts.task_ended(task, "FAILED")
                     self._fail(message)
                 case AlignmentReport(group=group):
                     limit = self._alignment.report(group, message.member, message.watermark, message.drift)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from penstock.execution.spark.control.server import ControlServer
     from penstock.foundation.clock import Clock
     from penstock.graph.job import Job
+    from penstock.operations.checkpoint_history import CheckpointHistory
 
 __all__ = ["Checkpoints"]
 
@@ -57,9 +58,10 @@ _LOOK_SECONDS = 0.1
 class Checkpoints:
     """The checkpoints and savepoints of one job, over all its attempts."""
 
-    def __init__(self, job: Job, clock: Clock, storage: JobStorage) -> None:
+    def __init__(self, job: Job, clock: Clock, storage: JobStorage, history: CheckpointHistory) -> None:
         self._job = job
         self._clock = clock
+        self._history = history
         self._settings = orders.CoordinatorSettings.of(job.checkpoints)
         self._access = storage.access
         self._store = CheckpointStore(self._access)
@@ -75,6 +77,8 @@ class Checkpoints:
         self._patience = job.execution_config.get_task_cancellation_timeout() / 1000 or None
         """How many seconds storage that does not answer may hold up the end of the job."""
         self._savepoints: dict[str, CompletableFuture[str]] = {}
+        self._wanted: dict[int, CompletableFuture[int]] = {}
+        """Who waits for a checkpoint that was asked for."""
         self._stopping: tuple[CompletableFuture[str], str] | None = None
         """Who waits for the end of the job, with the path of the savepoint that it stops with."""
         self._server: ControlServer | None = None
@@ -112,6 +116,10 @@ class Checkpoints:
         level = logging.INFO if recover_from is not None else logging.WARNING
         source = self._job.restore_path if recover_from is None else f"checkpoint {recover_from}"
         _log.log(level, "job %r starts from %s\n%s", self._job.name, source, plan.describe())
+        path = str(self._job.restore_path) if recover_from is None else self._store.path_of(recover_from)
+        self._history.restored_from(
+            metadata.checkpoint_id, path, self._clock.now(), is_savepoint=metadata.kind.is_savepoint
+        )
         return CheckpointAccess(
             self._access,
             takes_checkpoints,
@@ -192,6 +200,7 @@ class Checkpoints:
         """Take what a task says; tell whether it was about checkpoints."""
         match message:
             case Acknowledged(subtask=subtask, checkpoint_id=checkpoint_id, state=state):
+                self._history.acknowledged(checkpoint_id, subtask, state.stored(), self._clock.now())
                 self._event(lambda now: self._coordinator.acknowledge(subtask, checkpoint_id, state, now))
             case Declined(subtask=subtask, checkpoint_id=checkpoint_id, reason=reason, is_failure=is_failure):
                 self._event(
@@ -205,8 +214,36 @@ class Checkpoints:
 
     # -- savepoints
 
-    def savepoint(self, directory: str | None, *, stop: bool = False, drain: bool = False) -> CompletableFuture[str]:
-        """Take a savepoint and return the future of its path; with ``stop`` it is done when the job has ended."""
+    def checkpoint(self, *, is_full: bool) -> CompletableFuture[int]:
+        """Take a checkpoint now and return the future of its number; a full one shares no file with earlier ones."""
+        future: CompletableFuture[int] = CompletableFuture()
+        if self._settings.interval is None:
+            message = (
+                "The job takes no checkpoints; set execution.checkpointing.interval (enable_checkpointing), or take a"
+                " savepoint."
+            )
+            future.complete_exceptionally(CheckpointError(message))
+            return future
+        with self._changed:
+            actions = self._coordinator.checkpoint_requested(self._clock.elapsed(), is_full=is_full)
+            begun = [
+                action.checkpoint_id for action in actions if isinstance(action, orders.Trigger | orders.StoreMetadata)
+            ]
+            if begun:
+                self._wanted[begun[0]] = future
+            else:
+                future.complete_exceptionally(CheckpointError("The job is not running, or is about to end."))
+            self._perform(actions)
+            self._changed.notify_all()
+        return future
+
+    def savepoint(
+        self, directory: str | None, *, stop: bool = False, drain: bool = False, cancel: bool = False
+    ) -> CompletableFuture[str]:
+        """Take a savepoint and return the future of its path; with ``stop`` it is done when the job has ended.
+
+        With ``cancel`` no checkpoint begins behind it: the job is about to be cancelled.
+        """
         future: CompletableFuture[str] = CompletableFuture()
         try:
             location = self._access.new_savepoint_directory(directory)
@@ -216,7 +253,9 @@ class Checkpoints:
             return future
         self._savepoints[location] = future
         self._event(
-            lambda now: self._coordinator.savepoint_requested(location, now, location=location, stop=stop, drain=drain)
+            lambda now: self._coordinator.savepoint_requested(
+                location, now, location=location, stop=stop, drain=drain, cancel=cancel
+            )
         )
         return future
 
@@ -245,6 +284,8 @@ class Checkpoints:
         is_done = self._storage.close(self._patience)
         for future in self._savepoints.values():
             future.complete_exceptionally(CheckpointError("The job ended before the savepoint was taken."))
+        for wanted in self._wanted.values():
+            wanted.complete_exceptionally(CheckpointError("The job ended before the checkpoint was complete."))
         if not is_done:
             what, seconds = self._storage.waiting_for() or ("cleaning up", 0.0)
             _log.error(
@@ -286,9 +327,11 @@ class Checkpoints:
     def _perform(self, actions: list[orders.Action]) -> None:
         for action in actions:
             match action:
-                case orders.Trigger():
+                case orders.Trigger(checkpoint_id=checkpoint_id, options=options):
+                    self._history.begun(checkpoint_id, options)
                     self._trigger(action)
-                case orders.StoreMetadata():
+                case orders.StoreMetadata(checkpoint_id=checkpoint_id, options=options):
+                    self._history.begun(checkpoint_id, options)
                     if action.options.kind is CheckpointKind.FINAL:
                         self._store.begin(action.checkpoint_id)  # it may have no trigger
                     what = f"storing the metadata of checkpoint {action.checkpoint_id}"
@@ -297,8 +340,11 @@ class Checkpoints:
                     self._tell_all(CompleteCheckpoint(checkpoint_id))
                 case orders.Abort(checkpoint_id=checkpoint_id, reason=reason):
                     _log.warning("job %r: checkpoint %d is given up: %s", self._job.name, checkpoint_id, reason)
+                    self._history.given_up(checkpoint_id, reason, self._clock.now())
                     self._tell_all(AbortCheckpoint(checkpoint_id))
                 case orders.Delete(checkpoint_id=checkpoint_id):
+                    self._history.deleted(checkpoint_id, self._clock.now())
+                    self._answer_wanted(checkpoint_id, is_complete=False)
                     self._clean(f"deleting checkpoint {checkpoint_id}", self._store.delete, checkpoint_id)
                 case orders.Discard(checkpoint_id=checkpoint_id, state=state):
                     what = f"deleting state of checkpoint {checkpoint_id}, which is given up,"
@@ -344,6 +390,8 @@ class Checkpoints:
             reason = f"{type(error).__name__}: {error}"
             self._event(lambda now: self._coordinator.store_failed(checkpoint_id, reason, now))
         else:
+            self._history.done(checkpoint_id, self._store.path_of(checkpoint_id), self._clock.now())
+            self._answer_wanted(checkpoint_id, is_complete=True)
             self._event(lambda now: self._coordinator.stored(checkpoint_id, now))
 
     def _check_not_given_up(self) -> None:
@@ -353,6 +401,17 @@ class Checkpoints:
 
     def _clean(self, what: str, call: Callable[..., None], *arguments: Any) -> None:
         self._storage.submit(what, lambda: self._quietly(call, *arguments))
+
+    def _answer_wanted(self, checkpoint_id: int, *, is_complete: bool) -> None:
+        future = self._wanted.pop(checkpoint_id, None)
+        if future is None:
+            return
+        if is_complete:
+            future.complete(checkpoint_id)
+        else:
+            facts = self._history.get(checkpoint_id)
+            reason = "it is not known why" if facts is None else facts.failure
+            future.complete_exceptionally(CheckpointError(f"Checkpoint {checkpoint_id} was given up: {reason}"))
 
     def _quietly(self, call: Callable[..., None], *arguments: Any) -> None:
         try:

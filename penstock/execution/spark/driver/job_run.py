@@ -32,17 +32,22 @@ from penstock.execution.spark.driver.results import print_lines, summed_counters
 from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import SourceSplits
+from penstock.execution.spark.internals.context import slot_count
 from penstock.execution.spark.internals.jvm_death import how_jvm_ended
 from penstock.foundation.clock import SystemClock
 from penstock.foundation.files.by_uri import files_of
 from penstock.foundation.native import accelerator
 from penstock.graph.packing import pack_job
+from penstock.operations.driver_service import driver_service
+from penstock.operations.job_facts import JobFacts
+from penstock.operations.settings import OperationsSettings
 from penstock.runtime.diagnostics.no_output import why_no_output
 from penstock.runtime.diagnostics.no_output_watch import NoOutputWatch
 from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
     from pyspark.sql import SparkSession
 
@@ -65,6 +70,7 @@ def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]
         _running.add(batch)
         return batch
     storage = JobStorage.of(job, files_of)  # what cannot work is refused before Spark is asked for anything
+    operations = OperationsSettings.of(job.settings.options)
     job = storage.job
     slots = job.plan.spark_slots
 
@@ -75,7 +81,7 @@ def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]
         return found
 
     try:
-        run = JobRun(job, open_session, storage)
+        run = JobRun(job, open_session, storage, operations)
     except BaseException:
         release_slots(job.id)
         raise
@@ -87,7 +93,9 @@ def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]
 class JobRun:
     """The handle of a job; a thread of its own supervises it."""
 
-    def __init__(self, job: Job, open_session: Callable[[], SparkSession], storage: JobStorage) -> None:
+    def __init__(
+        self, job: Job, open_session: Callable[[], SparkSession], storage: JobStorage, operations: OperationsSettings
+    ) -> None:
         self.job = job
         self.job_id = JobID.from_hex_string(job.id)
         self._open_session = open_session
@@ -97,9 +105,16 @@ class JobRun:
         self._policy = restart_policy(
             job.execution_config.get_restart_strategy(), is_checkpointing=job.checkpoints.is_checkpointing_enabled()
         )
-        self._checkpoints = Checkpoints(job, self._clock, storage)
+        self._operations = operations
+        self.facts = JobFacts(
+            job,
+            self._clock,
+            kept_failures=operations.kept_failures,
+            kept_checkpoints=operations.kept_checkpoints,
+        )
+        self.facts.slots = slot_count(self._session)
+        self._checkpoints = Checkpoints(job, self._clock, storage, self.facts.checkpoints)
         self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
-        self._status = JobStatus.CREATED
         self._collector = Collector()
         HeartbeatSettings.from_options(job.settings.options)  # refused now, not in a thread
         self._watch = NoOutputWatch.from_options(job.plan, job.settings.options)
@@ -119,13 +134,14 @@ class JobRun:
             self.web_address(),
             accelerator,
         )
-        for line in (*self.job.notes, *self.job.guarantees):
+        served = driver_service().publish(self.facts, self, self._operations)
+        for line in (*served, *self.job.notes, *self.job.guarantees):
             print(f"penstock: job {self.job.name!r}: {line}", file=sys.stderr)
         self._thread.start()
 
     def status(self) -> JobStatus:
         """Return the status now."""
-        return self._status
+        return self.facts.status
 
     def result(self) -> CompletableFuture[JobExecutionResult]:
         """Return the future of the result."""
@@ -174,14 +190,41 @@ class JobRun:
         """Take a savepoint behind which no record follows; once the job has ended, the future gives its path."""
         return self._checkpoints.savepoint(directory, stop=True, drain=drain)
 
+    def cancel_with_savepoint(self, directory: str | None) -> CompletableFuture[str]:
+        """Take a savepoint and cancel the job; the future gives the path when nothing of the job runs any more."""
+        cancelled: CompletableFuture[str] = CompletableFuture()
+        taken = self._checkpoints.savepoint(directory, cancel=True)
+
+        def end(status: JobStatus, path: str) -> None:
+            if status.is_globally_terminal_state():
+                cancelled.complete(path)
+
+        def cancel(taken: Future[str]) -> None:
+            if (error := taken.exception()) is not None:
+                cancelled.complete_exceptionally(error)
+                return
+            self.facts.on_status(lambda status: end(status, taken.result()))
+            end(self.facts.status, taken.result())
+            # Not by this thread, which holds the coordinator's lock.
+            threading.Thread(target=self.cancel, name="penstock cancel", daemon=True).start()
+
+        taken.add_done_callback(cancel)
+        return cancelled
+
+    def checkpoint(self, *, is_full: bool) -> CompletableFuture[int]:
+        """Take a checkpoint now; the future gives its number."""
+        return self._checkpoints.checkpoint(is_full=is_full)
+
     def cancel(self) -> None:
         """Cancel the job and wait until nothing of it runs any more."""
         with self._lock:
             if self._future.done():
                 return
-            self._status = JobStatus.CANCELLING
+            is_first = not self._cancelled.is_set()
             self._cancelled.set()
             attempt = self._attempt
+        if is_first and not self.facts.status.is_globally_terminal_state():
+            self.facts.status_changed(JobStatus.CANCELLING)
         self._checkpoints.cancel()
         self._collector.stop()
         if attempt is not None:
@@ -196,6 +239,7 @@ class JobRun:
         try:
             while True:
                 error = self._run_once(number, recover_from)
+                self.facts.attempt_ended(None if self._cancelled.is_set() else error)
                 if error is None or self._cancelled.is_set():
                     break
                 if isinstance(error, CorruptCheckpointError) and recover_from is not None:
@@ -213,7 +257,7 @@ class JobRun:
                 if delay is None:
                     break
                 number += 1
-                self._status = JobStatus.RESTARTING
+                self.facts.status_changed(JobStatus.RESTARTING)
                 _log.warning(
                     "job %r failed and restarts in %d ms (restart %d):\n%s", self.job.name, delay, number, error
                 )
@@ -243,6 +287,7 @@ class JobRun:
         if found is None:
             return None
         access, splits = found
+        self.facts.attempt_began(number, recover_from)
         with self._lock:
             if self._cancelled.is_set():
                 return None
@@ -258,6 +303,7 @@ class JobRun:
                 on_data=self._on_data,
                 on_running=self._on_running,
                 on_metrics=self._on_metrics,
+                facts=self.facts,
             )
         return attempt.run()
 
@@ -283,8 +329,8 @@ class JobRun:
             _log.warning("job %r: %s", self.job.name, text)
 
     def _on_running(self) -> None:
-        if self._status in (JobStatus.CREATED, JobStatus.RESTARTING):
-            self._status = JobStatus.RUNNING
+        if self.facts.status in (JobStatus.CREATED, JobStatus.RESTARTING):
+            self.facts.status_changed(JobStatus.RUNNING)
 
     def _on_data(self, message: Any) -> None:
         match message:
@@ -296,17 +342,20 @@ class JobRun:
     def _settle(self, error: BaseException | None, runtime: int) -> None:
         self._collector.end()
         self._checkpoints.close("cancelled" if self._cancelled.is_set() else "finished" if error is None else "failed")
-        if self._cancelled.is_set():
-            self._status = JobStatus.CANCELED
+        has_cancelled = self._cancelled.is_set()
+        self.facts.status_changed(
+            JobStatus.CANCELED if has_cancelled else JobStatus.FINISHED if error is None else JobStatus.FAILED
+        )
+        self._checkpoints.answer_stop(has_stopped=error is None and not has_cancelled)
+        # Whoever asked from outside learns how it went, even if the program ends right behind the job.
+        driver_service().farewell(self.job.id)
+        if has_cancelled:
             self._future.complete_exceptionally(JobCancelledError(f"The job {self.job.name!r} was cancelled."))
         elif error is not None:
-            self._status = JobStatus.FAILED
             self._future.complete_exceptionally(error)
         else:
-            self._status = JobStatus.FINISHED
             metrics = {} if self._attempt is None else self._attempt.metrics
             self._future.complete(JobExecutionResult(self.job_id, runtime, summed_counters(metrics.values())))
-        self._checkpoints.answer_stop(has_stopped=self._status is JobStatus.FINISHED)
 
 
 @atexit.register

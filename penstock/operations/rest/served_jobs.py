@@ -1,0 +1,93 @@
+"""The jobs of a driver, as its REST interface sees them: what is known of them, and how to steer them."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.operations.rest.exchange import RestError
+from penstock.operations.rest.triggers import Triggers
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from penstock.graph.plan import Vertex
+    from penstock.operations.job_facts import JobFacts
+    from penstock.operations.rest.exchange import Question
+    from penstock.operations.settings import OperationsSettings
+
+__all__ = ["JobControl", "ServedJob", "ServedJobs", "vertex_id"]
+
+
+class JobControl(Protocol):
+    """How a job is steered."""
+
+    def cancel(self) -> None:
+        """Cancel the job and wait until nothing of it runs any more."""
+
+    def checkpoint(self, *, is_full: bool) -> Future[int]:
+        """Take a checkpoint now; the future gives its number."""
+
+    def savepoint(self, directory: str | None) -> Future[str]:
+        """Take a savepoint; the future gives its path."""
+
+    def cancel_with_savepoint(self, directory: str | None) -> Future[str]:
+        """Take a savepoint and cancel the job; the future gives the path when nothing of the job runs any more."""
+
+    def stop_with_savepoint(self, directory: str | None, *, drain: bool) -> Future[str]:
+        """Take a savepoint behind which no record follows, and let the job end."""
+
+    def why_no_output(self) -> str:
+        """Explain what holds event time back."""
+
+
+@dataclass(frozen=True)
+class ServedJob:
+    """One job."""
+
+    facts: JobFacts
+    control: JobControl
+
+    def vertex(self, question: Question) -> Vertex:
+        """Return the vertex that a path names; raises what is answered if there is none."""
+        wanted = question.path["vertex"]
+        for vertex in self.facts.job.plan.vertices.values():
+            if vertex_id(vertex) == wanted:
+                return vertex
+        raise RestError(404, f"The job has no vertex {wanted!r}; /jobs/{self.facts.id} lists them.")
+
+
+class ServedJobs:
+    """All jobs of one driver, and the operations on them that are under way."""
+
+    def __init__(self, settings: OperationsSettings) -> None:
+        self.settings = settings
+        self.triggers = Triggers()
+        self._jobs: dict[str, ServedJob] = {}
+        self._lock = threading.Lock()
+
+    def add(self, facts: JobFacts, control: JobControl) -> None:
+        """Serve a job, as long as the driver lives."""
+        with self._lock:
+            self._jobs[facts.id] = ServedJob(facts, control)
+
+    def all(self) -> list[ServedJob]:
+        """Return all jobs, in the order of their start."""
+        with self._lock:
+            return list(self._jobs.values())
+
+    def find(self, question: Question) -> ServedJob:
+        """Return the job that a path names; raises what is answered if there is none."""
+        with self._lock:
+            job = self._jobs.get(question.path["job"])
+        if job is None:
+            raise RestError(404, f"This driver has no job {question.path['job']!r}; /jobs lists them.")
+        return job
+
+
+def vertex_id(vertex: Vertex) -> str:
+    """Return the id of a vertex, 32 hexadecimal digits: it stands for the id of its first operator."""
+    head = vertex.head
+    return head.uid_hash or hashlib.sha256(head.operator_id.encode()).hexdigest()[:32]
