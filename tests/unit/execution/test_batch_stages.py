@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from penstock import Encoder, FileSink, RuntimeExecutionMode, UserFunctionError
 from penstock.execution.spark.batch import attempt as attempt_module
 from penstock.execution.spark.batch import stage_main
 from penstock.execution.spark.batch.attempt import BatchAttempt
+from penstock.execution.spark.worker.exchange import InputLostError
 from penstock.graph.job import Job
 from penstock.graph.packing import pack_job
 from penstock.runtime.batch.outcome import Committables, PrintedPart, unpack_part
@@ -115,4 +117,22 @@ def test_what_a_failed_task_said_is_the_reason(contexts: list[FakeContext]) -> N
     with pytest.raises(ZeroDivisionError):
         list(attempt._entry(0)(iter([])))
     assert isinstance(attempt._reason(RuntimeError("Spark says something else")), UserFunctionError)
+    attempt._server.close()
+
+
+def test_a_task_whose_input_is_lost_is_left_to_spark(contexts: list[FakeContext]) -> None:
+    env = environment(1).set_runtime_mode(RuntimeExecutionMode.BATCH)
+    env.from_collection([1, 0]).key_by(lambda number: number).sum().print()
+    job = build_job(env)
+    attempt = BatchAttempt(job, FakeSession(), 0, pack_job(job), LocalSplits(job, 0, None, None).numbered)  # type: ignore[arg-type]
+    contexts.append(FakeContext(0, 1))
+
+    def cut_off() -> Iterator[pa.RecordBatch]:
+        raise pa.ArrowInvalid("Tried reading schema message, was null or length 0")
+        yield
+
+    with pytest.raises(InputLostError):
+        list(attempt._entry(1)(cut_off()))
+    attempt._server.drain(2.0)
+    assert str(attempt._reason(RuntimeError("an executor was lost"))).count("an executor was lost") == 1
     attempt._server.close()

@@ -16,6 +16,7 @@ from penstock.errors import ClusterError
 from penstock.execution.spark.control.client import ControlClient
 from penstock.execution.spark.control.messages import Cancel, Failed, Finished, Go, Metrics, Stopped, Stuck
 from penstock.execution.spark.worker.cancellation import Cancellation, TaskCancelledError
+from penstock.execution.spark.worker.exchange import InputLostError
 from penstock.execution.spark.worker.stage_main import load_job
 from penstock.foundation.clock import SystemClock
 from penstock.runtime.batch.outcome import pack_part
@@ -118,7 +119,7 @@ class BatchStageMain:
                     yield sent + parts
             cancellation.begin_stopping()
             client.send(Finished(report_task(task)))
-        except GeneratorExit:
+        except (GeneratorExit, InputLostError):
             _close(task)
             raise
         except TaskCancelledError:
@@ -147,10 +148,19 @@ def _close(task: BatchTask | None) -> None:
 
 
 def _rows_of(batches: Iterator[pa.RecordBatch], stage: int) -> Iterator[Row]:
-    for batch in batches:
-        if stage > 0:  # the first stage has one row per task, which makes Spark start it
-            for task, order, block in zip(*(batch.column(number).to_pylist() for number in range(3)), strict=True):
-                yield Row(task, order, block)
+    """Return the rows of a task.
+
+    Raises:
+        InputLostError: The JVM gives no more of them, because an executor died that had some. Spark knows, computes
+            what was lost and runs this task again, so it is no failure of the job.
+    """
+    try:
+        for batch in batches:
+            if stage > 0:  # the first stage has one row per task, which makes Spark start it
+                for task, order, block in zip(*(batch.column(number).to_pylist() for number in range(3)), strict=True):
+                    yield Row(task, order, block)
+    except (pa.ArrowException, EOFError, OSError) as error:
+        raise InputLostError from error
 
 
 def _batch(rows: list[Row]) -> pa.RecordBatch:

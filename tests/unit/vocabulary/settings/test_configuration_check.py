@@ -75,4 +75,11 @@ def test_what_cannot_be_had_is_refused_with_the_reason(key):
 def test_the_tables_do_not_overlap():
     known = {key for option in KNOWN_OPTIONS.values() for key in (option.key, *option.older)}
     assert known & REFUSED_OPTIONS.keys() == set()
-    assert [key for key in known if key.startswith(tuple(FOREIGN_PREFIXES))] == []
+
+
+def test_known_keys_have_an_effect_also_where_most_of_their_family_has_none(caplog):
+    in_foreign_families = [key for key in KNOWN_OPTIONS if key.startswith(tuple(FOREIGN_PREFIXES))]
+    assert "rest.port" in in_foreign_families
+    assert told(caplog, *in_foreign_families) == []
+    (message,) = told(caplog, "rest.client.max-content-length")
+    assert message.startswith("No effect: rest.client.max-content-length")
