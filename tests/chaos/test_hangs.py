@@ -105,8 +105,11 @@ def test_a_driver_that_was_stopped_ends_itself_when_it_is_continued(tmp_path: Pa
         assert lives.wait_for_new_checkpoint(program)
         workers = [process for process, command in program.left_behind().items() if "fork_server" in command]
         os.kill(program.process.pid, signal.SIGSTOP)
+        stopped = time.monotonic()
         fork_server = min(workers)
         wait_until(lambda: not children_of(fork_server), "the workers have given the driver up", SOON + BUSY_MACHINE)
+        # One that stood still for less than the timeout may go on and restart the job.
+        wait_until(lambda: time.monotonic() - stopped > 6, "the driver stands still for twice heartbeat.timeout")
         newest = lives.newest()[0]
         os.kill(program.process.pid, signal.SIGCONT)
         code, _, errors = program.end(60)

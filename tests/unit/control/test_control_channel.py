@@ -184,6 +184,18 @@ def test_what_was_put_before_the_end_is_sent_before_it() -> None:
         end.close()
 
 
+def test_a_task_whose_connection_has_ended_is_told_nothing() -> None:
+    ours, theirs = _pair()
+    theirs.close()
+    ours.close()
+    outbox = Outbox(ours, "the task")
+    assert not outbox.put(Release())
+    outbox.finish()
+    ended = Outbox(ours, "the task")
+    ended.finish()
+    assert not ended.put(Release())
+
+
 def test_a_frame_that_was_changed_or_repeated_ends_the_connection() -> None:
     forgeries: list[Callable[[bytes], bytes]] = [lambda frame: frame[:-1] + b"?", lambda frame: frame + frame]
     for forge in forgeries:

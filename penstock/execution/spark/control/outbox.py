@@ -48,7 +48,7 @@ class Outbox:
             self._pending.append(packed)
             self._start()
             self._changed.notify_all()
-            return True
+            return not self._is_given_up
 
     def finish(self) -> None:
         """Say that nothing more comes; the task hears it after everything that was put before."""
@@ -59,7 +59,12 @@ class Outbox:
 
     def _start(self) -> None:
         if self._thread is None:
-            self._connection.limit_sending(self._send_seconds)
+            try:
+                self._connection.limit_sending(self._send_seconds)
+            except OSError:  # ended already; whoever reads from it notices too
+                self._is_given_up = True
+                self._pending.clear()
+                return
             self._thread = threading.Thread(target=self._send, name="penstock control sender", daemon=True)
             self._thread.start()
 
