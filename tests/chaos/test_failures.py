@@ -16,7 +16,7 @@ from penstock import JobStatus, RestartStrategies, StreamExecutionEnvironment, W
 from penstock.errors import SerializationError, UserFunctionError, WorkerLostError
 from tests.chaos.lifecycle import Diary, FailingReader, FailingSink, FailingSource, Watched
 from tests.spark.functions import ParallelTicks, Ticks
-from tests.spark.jobs import collect, run_of, wait_for_back_pressure, wait_until
+from tests.spark.jobs import Slowly, collect, run_of, wait_until
 
 SOON = 10.0
 """A failure is shown within two seconds; on a machine that is busy with other things this only guards against hangs."""
@@ -160,12 +160,13 @@ def test_functions_are_closed_when_the_job_is_cancelled(env: StreamExecutionEnvi
 
 
 def test_functions_are_closed_when_the_job_is_cancelled_under_back_pressure(
-    env: StreamExecutionEnvironment, diary: Diary
+    env: StreamExecutionEnvironment, diary: Diary, tmp_path: Path
 ) -> None:
+    slowly = Slowly(0.01, tmp_path)
     numbers = env.from_sequence(1, 1 << 40).map(lambda n: "x" * 500).map(Watched(diary, "before"))
-    numbers.rebalance().map(lambda _: time.sleep(0.01)).map(Watched(diary, "after")).filter(lambda _: False).print()
+    numbers.rebalance().map(slowly).map(Watched(diary, "after")).filter(lambda _: False).print()
     client = env.execute_async()
-    wait_for_back_pressure(client)
+    slowly.wait_for_back_pressure()
     client.cancel().result(60)
     diary.check_closed(opened=4)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from penstock.api.data_stream import DataStream
 from penstock.execution.spark.driver.job_run import JobRun
 
-__all__ = ["collect", "per_key", "run_of", "wait_for_back_pressure", "wait_until"]
+__all__ = ["Slowly", "collect", "per_key", "run_of", "wait_until"]
 
 
 def collect(stream: DataStream[Any], name: str = "test") -> list[Any]:
@@ -42,12 +43,20 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = 60) 
         time.sleep(0.02)
 
 
-def wait_for_back_pressure(client: Any) -> None:
-    """Waits until a thousand records wait between two steps: a source sends faster than they are taken."""
+class Slowly:
+    """A function that takes its time, and tells when it has taken twenty records: its source could send millions."""
 
-    def is_held_back() -> bool:
-        reports = run_of(client).metrics().values()
-        taken = sum(report["records_in"] for report in reports if report["channels"])
-        return sum(report["records_out"] for report in reports) - taken > 1000
+    def __init__(self, seconds: float, directory: Path) -> None:
+        self._seconds = seconds
+        self._told = directory / "twenty records"
+        self._taken = 0
 
-    wait_until(is_held_back, "the source is held back")
+    def __call__(self, _: Any) -> None:
+        time.sleep(self._seconds)
+        self._taken += 1
+        if self._taken == 20:
+            self._told.touch()
+
+    def wait_for_back_pressure(self) -> None:
+        """Waits until whoever sends to this function is held back by it."""
+        wait_until(self._told.exists, "the slow function has taken twenty records")

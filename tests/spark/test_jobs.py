@@ -15,7 +15,7 @@ from penstock.errors import JobCancelledError, NotEnoughSlotsError
 from penstock.execution.spark.driver import attempt
 from penstock.foundation.native import accelerator
 from tests.spark.functions import ParallelTicks, Ticks
-from tests.spark.jobs import collect, run_of, wait_for_back_pressure, wait_until
+from tests.spark.jobs import Slowly, collect, run_of, wait_until
 
 
 def test_records_arrive_while_the_source_still_runs(env: StreamExecutionEnvironment) -> None:
@@ -73,11 +73,12 @@ def test_cancel(env: StreamExecutionEnvironment, seconds: float) -> None:
         client.get_job_execution_result().result(0)
 
 
-def test_cancel_under_back_pressure(env: StreamExecutionEnvironment) -> None:
-    slow = env.from_sequence(1, 1 << 40).map(lambda n: "x" * 500).rebalance().map(lambda text: time.sleep(0.05))
+def test_cancel_under_back_pressure(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    slowly = Slowly(0.05, tmp_path)
+    slow = env.from_sequence(1, 1 << 40).map(lambda n: "x" * 500).rebalance().map(slowly)
     slow.filter(lambda _: False).print()
     client = env.execute_async("slow")
-    wait_for_back_pressure(client)
+    slowly.wait_for_back_pressure()
     started = time.monotonic()
     client.cancel().result(60)
     assert time.monotonic() - started < 20
