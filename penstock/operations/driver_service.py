@@ -139,6 +139,8 @@ class DriverService:
             self._changed.notify_all()
         if status.is_globally_terminal_state():
             self.flush()  # by the thread that ends the job: the process may end right after it
+            if self._jobs is not None:
+                self._jobs.ended(facts.id)
         _announce(changed)
 
     def _write(self, retention: int) -> None:

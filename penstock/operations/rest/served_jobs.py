@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -66,25 +67,43 @@ class ServedJobs:
         self.settings = settings
         self.triggers = Triggers()
         self._jobs: dict[str, ServedJob] = {}
+        self._ended: weakref.WeakValueDictionary[str, JobFacts] = weakref.WeakValueDictionary()
+        self._ended_controls: weakref.WeakValueDictionary[str, JobControl] = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
 
     def add(self, facts: JobFacts, control: JobControl) -> None:
-        """Serve a job, as long as the driver lives."""
+        """Serve a job."""
         with self._lock:
             self._jobs[facts.id] = ServedJob(facts, control)
+
+    def ended(self, job_id: str) -> None:
+        """Serve a job that has ended only as long as the program keeps it: functions, and what they hold, can go."""
+        with self._lock:
+            job = self._jobs.pop(job_id, None)
+            if job is not None:
+                self._ended[job_id] = job.facts
+                self._ended_controls[job_id] = job.control
 
     def all(self) -> list[ServedJob]:
         """Return all jobs, in the order of their start."""
         with self._lock:
-            return list(self._jobs.values())
+            ended = [self._find_ended(job_id) for job_id in list(self._ended)]
+            return sorted(
+                [*self._jobs.values(), *(job for job in ended if job is not None)], key=lambda job: job.facts.started
+            )
 
     def find(self, question: Question) -> ServedJob:
         """Return the job that a path names; raises what is answered if there is none."""
+        wanted = question.path["job"]
         with self._lock:
-            job = self._jobs.get(question.path["job"])
+            job = self._jobs.get(wanted) or self._find_ended(wanted)
         if job is None:
             raise RestError(404, f"This driver has no job {question.path['job']!r}; /jobs lists them.")
         return job
+
+    def _find_ended(self, job_id: str) -> ServedJob | None:
+        facts, control = self._ended.get(job_id), self._ended_controls.get(job_id)
+        return None if facts is None or control is None else ServedJob(facts, control)
 
 
 def vertex_id(vertex: Vertex) -> str:
