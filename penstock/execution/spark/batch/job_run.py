@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import logging
-import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.checkpoint.restart import restart_policy
-from penstock.errors import JobCancelledError, JobFailedError, PenstockError, ProgramError
+from penstock.errors import JobFailedError, PenstockError, ProgramError
 from penstock.execution.spark.batch.attempt import BatchAttempt
 from penstock.execution.spark.batch.progress import Progress, progress_line
-from penstock.execution.spark.driver.collector import Collector
-from penstock.execution.spark.driver.results import print_lines, summed_counters
+from penstock.execution.spark.driver.results import print_lines
 from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import numbered_splits
+from penstock.execution.spark.driver.supervised_job import SupervisedJob
 from penstock.execution.spark.internals.settings import BATCH_SETTINGS
 from penstock.foundation.clock import SystemClock
-from penstock.graph.packing import pack_job
-from penstock.operations.driver_service import driver_service
 from penstock.operations.job_facts import JobFacts
 from penstock.operations.settings import OperationsSettings
 from penstock.runtime.batch.commits import commit_all
 from penstock.runtime.batch.outcome import CollectedPart, Committables, PrintedPart
 from penstock.runtime.exchange.codec import encode
 from penstock.runtime.exchange.elements import RECORDS
-from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
+from penstock.vocabulary.job import CompletableFuture, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
     from penstock.graph.job import Job
@@ -61,55 +56,19 @@ def start_batch(job: Job, *, session: SparkSession | None, python_files: list[st
     return run
 
 
-class BatchRun:
+class BatchRun(SupervisedJob[BatchAttempt]):
     """The handle of a batch job; a thread of its own supervises it."""
 
     def __init__(self, job: Job, session: SparkSession, operations: OperationsSettings) -> None:
-        self.job = job
-        self.job_id = JobID.from_hex_string(job.id)
-        self._session = session
-        self._payload = pack_job(job)  # now: the program may change its objects while the job runs
-        self._clock = SystemClock()
+        clock = SystemClock()
+        super().__init__(job, session, clock, JobFacts(job, clock, kept_failures=operations.kept_failures), operations)
         self._policy = restart_policy(job.execution_config.get_restart_strategy(), is_checkpointing=False)
-        self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
-        self._operations = operations
-        self.facts = JobFacts(job, self._clock, kept_failures=operations.kept_failures)
-        self._collector = Collector()
-        self._attempt: BatchAttempt | None = None
-        self._cancelled = threading.Event()
-        self._lock = threading.Lock()
         self._progress = Progress(job, lambda: self._attempt)
-        self._thread = threading.Thread(target=self._supervise, name=f"penstock job {job.name}", daemon=True)
 
     def start(self) -> None:
         """Start the supervising thread."""
-        served = driver_service().publish(self.facts, self, self._operations)
-        for line in (*served, *self.job.notes, *self.job.guarantees):
-            print(f"penstock: job {self.job.name!r}: {line}", file=sys.stderr)
         self._progress.start()
-        self._thread.start()
-
-    def status(self) -> JobStatus:
-        """Return the status now."""
-        return self.facts.status
-
-    def result(self) -> CompletableFuture[JobExecutionResult]:
-        """Return the future of the result."""
-        return self._future
-
-    def wait(self) -> JobExecutionResult:
-        """Wait for the end; raises what made the job fail."""
-        return self._future.result()
-
-    def collected(self, collection: str) -> Iterator[Any]:
-        """Return an iterator over what a collecting sink has received, once the job has succeeded."""
-        return self._collector.records(collection, self._future)
-
-    def metrics(self) -> dict[str, Any]:
-        """Return the last metrics of every subtask, by its name."""
-        attempt = self._attempt
-        reports = {} if attempt is None else dict(attempt.metrics)
-        return {report["name"]: report for values in reports.values() for report in values.get("subtasks", {}).values()}
+        super().start()
 
     def begun_tasks(self) -> dict[tuple[int, int], int]:
         """Return how often each task, by its stage and index, was begun: more than once where one was lost."""
@@ -120,10 +79,6 @@ class BatchRun:
         attempt = self._attempt
         where = "it has not begun" if attempt is None else progress_line(self.job, attempt)
         return f"A job in BATCH mode gives its results when all of its input is processed; now: {where}."
-
-    def web_address(self) -> str | None:
-        """Return the address of Spark's page."""
-        return self._session.sparkContext.uiWebUrl
 
     def savepoint(self, directory: str | None) -> CompletableFuture[str]:
         """Refuse: a batch job keeps no state that another one could go on from."""
@@ -145,21 +100,6 @@ class BatchRun:
         """Refuse: a batch job takes no checkpoints."""
         message = f"The job {self.job.name!r} runs in BATCH mode, where there are no checkpoints."
         raise ProgramError(message)
-
-    def cancel(self) -> None:
-        """Cancel the job and wait until nothing of it runs any more."""
-        with self._lock:
-            if self._future.done():
-                return
-            is_first = not self._cancelled.is_set()
-            self._cancelled.set()
-            attempt = self._attempt
-        if is_first and not self.facts.status.is_globally_terminal_state():
-            self.facts.status_changed(JobStatus.CANCELLING)
-        self._collector.stop()
-        if attempt is not None:
-            attempt.stop()
-        self._thread.join()
 
     def _supervise(self) -> None:
         started = self._clock.elapsed()
@@ -198,8 +138,7 @@ class BatchRun:
                 return None
             attempt = self._attempt = BatchAttempt(self.job, self._session, number, self._payload, splits)
         self.facts.attempt_began(number, None)
-        if self.facts.status in (JobStatus.CREATED, JobStatus.RESTARTING):
-            self.facts.status_changed(JobStatus.RUNNING)
+        self._on_running()
         problem = attempt.run()
         for task, values in dict(attempt.metrics).items():
             self.facts.task_reported(task, values)
@@ -214,17 +153,3 @@ class BatchRun:
                 print_lines(part.lines)
             elif isinstance(part, CollectedPart):
                 self._collector.put(part.collection, encode([(RECORDS, part.values, None)]))
-
-    def _settle(self, error: BaseException | None, runtime: int) -> None:
-        self._collector.end()
-        has_cancelled = self._cancelled.is_set()
-        self.facts.status_changed(
-            JobStatus.CANCELED if has_cancelled else JobStatus.FINISHED if error is None else JobStatus.FAILED
-        )
-        if has_cancelled:
-            self._future.complete_exceptionally(JobCancelledError(f"The job {self.job.name!r} was cancelled."))
-        elif error is not None:
-            self._future.complete_exceptionally(error)
-        else:
-            metrics = {} if self._attempt is None else self._attempt.metrics
-            self._future.complete(JobExecutionResult(self.job_id, runtime, summed_counters(metrics.values())))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import dataclasses
 import logging
-import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,6 @@ from penstock.errors import (
     CheckpointStorageError,
     CorruptCheckpointError,
     DriverPausedError,
-    JobCancelledError,
     JobFailedError,
     NotEnoughSlotsError,
     PenstockError,
@@ -27,26 +25,24 @@ from penstock.execution.spark.control.heartbeats import HeartbeatSettings
 from penstock.execution.spark.control.messages import Collected, Printed
 from penstock.execution.spark.driver.attempt import Attempt
 from penstock.execution.spark.driver.checkpoints import Checkpoints
-from penstock.execution.spark.driver.collector import Collector
-from penstock.execution.spark.driver.results import print_lines, summed_counters
+from penstock.execution.spark.driver.results import print_lines
 from penstock.execution.spark.driver.session import acquire_slots, find_session, release_slots
 from penstock.execution.spark.driver.shipping import ship_code
 from penstock.execution.spark.driver.source_splits import SourceSplits
+from penstock.execution.spark.driver.supervised_job import SupervisedJob
 from penstock.execution.spark.internals.context import slot_count
 from penstock.execution.spark.internals.jvm_death import how_jvm_ended
 from penstock.foundation.clock import SystemClock
 from penstock.foundation.files.by_uri import files_of
 from penstock.foundation.native import accelerator
-from penstock.graph.packing import pack_job
-from penstock.operations.driver_service import driver_service
 from penstock.operations.job_facts import JobFacts
 from penstock.operations.settings import OperationsSettings
 from penstock.runtime.diagnostics.no_output import why_no_output
 from penstock.runtime.diagnostics.no_output_watch import NoOutputWatch
-from penstock.vocabulary.job import CompletableFuture, JobExecutionResult, JobID, JobStatus
+from penstock.vocabulary.job import CompletableFuture, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from concurrent.futures import Future
 
     from pyspark.sql import SparkSession
@@ -90,39 +86,26 @@ def start_job(job: Job, *, session: SparkSession | None, python_files: list[str]
     return run
 
 
-class JobRun:
+class JobRun(SupervisedJob[Attempt]):
     """The handle of a job; a thread of its own supervises it."""
 
     def __init__(
         self, job: Job, open_session: Callable[[], SparkSession], storage: JobStorage, operations: OperationsSettings
     ) -> None:
-        self.job = job
-        self.job_id = JobID.from_hex_string(job.id)
+        clock = SystemClock()
+        facts = JobFacts(
+            job, clock, kept_failures=operations.kept_failures, kept_checkpoints=operations.kept_checkpoints
+        )
+        super().__init__(job, open_session(), clock, facts, operations)
         self._open_session = open_session
-        self._session = open_session()
-        self._payload = pack_job(job)  # now: the program may change its objects while the job runs
-        self._clock = SystemClock()
         self._policy = restart_policy(
             job.execution_config.get_restart_strategy(), is_checkpointing=job.checkpoints.is_checkpointing_enabled()
         )
-        self._operations = operations
-        self.facts = JobFacts(
-            job,
-            self._clock,
-            kept_failures=operations.kept_failures,
-            kept_checkpoints=operations.kept_checkpoints,
-        )
         self.facts.slots = slot_count(self._session)
         self._checkpoints = Checkpoints(job, self._clock, storage, self.facts.checkpoints)
-        self._future: CompletableFuture[JobExecutionResult] = CompletableFuture()
-        self._collector = Collector()
         HeartbeatSettings.from_options(job.settings.options)  # refused now, not in a thread
         self._watch = NoOutputWatch.from_options(job.plan, job.settings.options)
         self._next_look = 0
-        self._attempt: Attempt | None = None
-        self._cancelled = threading.Event()
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._supervise, name=f"penstock job {job.name}", daemon=True)
 
     def start(self) -> None:
         """Start the supervising thread."""
@@ -134,34 +117,11 @@ class JobRun:
             self.web_address(),
             accelerator,
         )
-        served = driver_service().publish(self.facts, self, self._operations)
-        for line in (*served, *self.job.notes, *self.job.guarantees):
-            print(f"penstock: job {self.job.name!r}: {line}", file=sys.stderr)
-        self._thread.start()
-
-    def status(self) -> JobStatus:
-        """Return the status now."""
-        return self.facts.status
-
-    def result(self) -> CompletableFuture[JobExecutionResult]:
-        """Return the future of the result."""
-        return self._future
-
-    def wait(self) -> JobExecutionResult:
-        """Wait for the end; raises what made the job fail."""
-        return self._future.result()
-
-    def collected(self, collection: str) -> Iterator[Any]:
-        """Return an iterator over what a collecting sink receives, while the job runs."""
-        return self._collector.records(collection, self._future)
+        super().start()
 
     def metrics(self) -> dict[str, Any]:
         """Return the last metrics of every subtask, by its name, and what storage has not answered for a second."""
-        attempt = self._attempt
-        reports = {} if attempt is None else dict(attempt.metrics)
-        found = {
-            report["name"]: report for values in reports.values() for report in values.get("subtasks", {}).values()
-        }
+        found = super().metrics()
         waiting = self._checkpoints.waiting_for()
         if waiting is not None and waiting[1] >= 1:
             found["checkpoint storage"] = {"waiting_for": waiting[0], "waiting_millis": int(waiting[1] * 1000)}
@@ -175,12 +135,7 @@ class JobRun:
 
     def why_no_output(self) -> str:
         """Explain what holds event time back."""
-        attempt = self._attempt
-        return why_no_output(self.job.plan, {} if attempt is None else dict(attempt.metrics), self._clock.now())
-
-    def web_address(self) -> str | None:
-        """Return the address of Spark's page."""
-        return self._session.sparkContext.uiWebUrl
+        return why_no_output(self.job.plan, self._reports(), self._clock.now())
 
     def savepoint(self, directory: str | None) -> CompletableFuture[str]:
         """Take a savepoint; the future gives its path."""
@@ -215,21 +170,8 @@ class JobRun:
         """Take a checkpoint now; the future gives its number."""
         return self._checkpoints.checkpoint(is_full=is_full)
 
-    def cancel(self) -> None:
-        """Cancel the job and wait until nothing of it runs any more."""
-        with self._lock:
-            if self._future.done():
-                return
-            is_first = not self._cancelled.is_set()
-            self._cancelled.set()
-            attempt = self._attempt
-        if is_first and not self.facts.status.is_globally_terminal_state():
-            self.facts.status_changed(JobStatus.CANCELLING)
+    def _on_cancel(self) -> None:
         self._checkpoints.cancel()
-        self._collector.stop()
-        if attempt is not None:
-            attempt.stop()
-        self._thread.join()
 
     def _supervise(self) -> None:
         started = self._clock.elapsed()
@@ -328,10 +270,6 @@ class JobRun:
         if text:
             _log.warning("job %r: %s", self.job.name, text)
 
-    def _on_running(self) -> None:
-        if self.facts.status in (JobStatus.CREATED, JobStatus.RESTARTING):
-            self.facts.status_changed(JobStatus.RUNNING)
-
     def _on_data(self, message: Any) -> None:
         match message:
             case Printed(lines=lines):
@@ -339,23 +277,11 @@ class JobRun:
             case Collected(collection=collection, block=block):
                 self._collector.put(collection, block)
 
-    def _settle(self, error: BaseException | None, runtime: int) -> None:
-        self._collector.end()
-        self._checkpoints.close("cancelled" if self._cancelled.is_set() else "finished" if error is None else "failed")
-        has_cancelled = self._cancelled.is_set()
-        self.facts.status_changed(
-            JobStatus.CANCELED if has_cancelled else JobStatus.FINISHED if error is None else JobStatus.FAILED
-        )
-        self._checkpoints.answer_stop(has_stopped=error is None and not has_cancelled)
-        # Whoever asked from outside learns how it went, even if the program ends right behind the job.
-        driver_service().farewell(self.job.id)
-        if has_cancelled:
-            self._future.complete_exceptionally(JobCancelledError(f"The job {self.job.name!r} was cancelled."))
-        elif error is not None:
-            self._future.complete_exceptionally(error)
-        else:
-            metrics = {} if self._attempt is None else self._attempt.metrics
-            self._future.complete(JobExecutionResult(self.job_id, runtime, summed_counters(metrics.values())))
+    def _on_end(self, outcome: JobStatus) -> None:
+        has_finished, has_cancelled = outcome is JobStatus.FINISHED, outcome is JobStatus.CANCELED
+        self._checkpoints.close("finished" if has_finished else "cancelled" if has_cancelled else "failed")
+        super()._on_end(outcome)
+        self._checkpoints.answer_stop(has_stopped=has_finished)
 
 
 @atexit.register
